@@ -42,7 +42,7 @@ var flagGroups = []struct {
 			"custom-ops", "ort-config", "spin", "issue-priority"}},
 	{"Engine and device",
 		[]string{"backend", "device", "endpoint", "listen", "grpc-listen", "insecure"},
-		[]string{"provider-option", "allow-fallback", "ort-lib", "ort-log", "engine-cache", "sim-latency", "sim-jitter", "remote-model", "model-name", "concurrency", "request-timeout", "retry", "token-file", "tls-ca",
+		[]string{"provider-option", "allow-fallback", "ort-lib", "ort-log", "engine-cache", "sim-latency", "sim-jitter", "remote-model", "model-name", "concurrency", "request-timeout", "retry", "server-metrics", "token-file", "tls-ca",
 			"tls-cert", "tls-key"}},
 	{"How the model is fed and read",
 		[]string{"input", "shape", "calibration", "samples", "method", "exclude", "exclude-op", "target", "sensitivity", "yaml",

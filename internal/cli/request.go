@@ -97,6 +97,7 @@ func defineEngine(f *pflag.FlagSet, e *engine.Config) {
 	f.StringVar(&r.Version, "remote-version", "", "version of the model at the servers")
 	f.IntVar(&r.Concurrency, "concurrency", 0, "requests to servers under way at most; 0: 64, and 1 in SingleStream; servers of text: 256 in Offline, else no limit")
 	durationVar(f, &r.Timeout, "request-timeout", 0, "how long a request to a server may take; 0: 2 minutes, of servers of text 10")
+	f.StringArrayVar(&r.Metrics, "server-metrics", nil, "`address` of what servers tell of themselves in Prometheus' form, as http://host:9400/metrics of DCGM (repeatable); auto: /metrics of each endpoint with texts; off (default auto)")
 	f.IntVar(&r.Retry, "retry", 0, "how often a failed request to a server is sent again, which the result says")
 	f.StringVar(&r.TokenFile, "token-file", "", "file with the bearer token that servers want (servers of text: else MLPERF_API_KEY or OPENAI_API_KEY of the environment)")
 	f.StringVar(&r.CA, "tls-ca", "", "PEM file of the authority that servers' certificates are from (default: those of the system)")

@@ -161,6 +161,9 @@ func newSuiteRun() *cobra.Command {
 before which the machine cools down if the suite says so. Failures are reported; the suite
 continues. How long it takes is shown before, and after every run.
 
+--endpoint URL asks a server of text for the benchmarks that only servers answer (llama3.1-405b,
+deepseek-r1, gpt-oss-120b); the others run here. --backend openai or oip asks servers for all.
+
 After Ctrl-C, or if the machine went down, --resume goes on: results of the same settings,
 model, data and program are kept.
 

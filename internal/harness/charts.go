@@ -7,7 +7,9 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // chartsOf has the data of charts of a test; nil: there are none.
@@ -73,6 +75,30 @@ func watch(from []machine.Gauge, o Observer) (g *gauges, stop func()) {
 	return g, func() { close(end); running.Wait() }
 }
 
+// servers sum up the readings of what servers tell of themselves.
+func (g *gauges) servers() (list []report.ServerMetric) {
+	if g == nil {
+		return nil
+	}
+	for i, f := range g.from {
+		if f.Server == "" {
+			continue
+		}
+		m := report.ServerMetric{Server: f.Server, Name: f.Name, Unit: f.Unit, Min: math.Inf(1), Max: math.Inf(-1)}
+		sum := 0.0
+		for _, v := range g.values[i] {
+			if units.Finite(v) {
+				m.Readings, sum, m.Min, m.Max = m.Readings+1, sum+v, min(m.Min, v), max(m.Max, v)
+			}
+		}
+		if m.Readings > 0 {
+			m.Mean = sum / float64(m.Readings)
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
 // thin drops every other reading.
 func (g *gauges) thin() {
 	n := len(g.at) / 2
@@ -131,6 +157,9 @@ func (s *sut) gauges() []machine.Gauge {
 		}
 		return n
 	})
+	if _, ok := s.dispatcher(); ok {
+		return nil // it has no workers
+	}
 	list := []machine.Gauge{{Name: "workers busy", Unit: "%", Read: func() float64 { return min(100*busy()/float64(len(s.workers)), 100) }}}
 	if s.workers[0].predictor.decoder != nil {
 		tokens, used := rate(func(w *worker) int64 { return w.tokens.Load() }), rate(func(w *worker) int64 { return int64(w.slots.total()) })

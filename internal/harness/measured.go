@@ -46,9 +46,10 @@ type Test struct {
 	Queue       *report.QueueStats // nil: nothing waited
 	Generation  *report.Generation // nil: no prompts at servers
 	Servers     Servers
-	Charts      *charts.Charts      // nil: none
-	Operations  *report.Operations  // nil: the model is not an ONNX graph that this program reads
-	Preparation *report.Preparation // nil: samples were made before the traffic
+	Metrics     []report.ServerMetric // that servers told
+	Charts      *charts.Charts        // nil: none
+	Operations  *report.Operations    // nil: the model is not an ONNX graph that this program reads
+	Preparation *report.Preparation   // nil: samples were made before the traffic
 	Accuracy    *report.Accuracy
 	NotScored   error // why there is no score of answers that were to be scored
 
@@ -108,7 +109,7 @@ func (r *run) measured(ctx context.Context, traffic *loadgen.Result, dir string)
 		alike = r.workload.Samples // answers are letters and numbers
 	}
 	r.servers.judgeTokens(t.Generation, alike, r.workload.Samples)
-	t.Servers = r.servers.Servers
+	t.Servers, t.Metrics = r.servers.Servers, r.gauges.servers()
 	r.addAnswers(t)
 	if r.workload.Prompts != nil {
 		t.Prompt = r.workload.Prompts.Prompt
@@ -143,6 +144,7 @@ func (t *Test) Fill(r *report.Results) {
 	r.Created = t.Traffic.StartTime.UTC().Truncate(time.Second)
 	r.Settings, r.Calibration, r.Phases, r.Backend = t.Made, t.Calibration, t.Phases, t.Backend
 	r.Workers, r.Queue, r.Remote, r.Generation, r.Accuracy, r.Files = t.Workers, t.Queue, t.Servers.Remote, t.Generation, t.Accuracy, t.Files
+	r.ServerMetrics = t.Metrics
 	r.Operations, r.Preparation = t.Operations, t.Preparation
 	r.Warnings = append(r.Warnings, t.Warnings...)
 	if t.Impossible != nil {

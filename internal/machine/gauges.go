@@ -11,8 +11,9 @@ import (
 
 // A Gauge is a measurement that changes while this machine works.
 type Gauge struct {
-	Name string
-	Unit string
+	Name   string
+	Unit   string
+	Server string // that tells it; empty: this machine
 	// Read returns the present value, or the mean since the last call; NaN: not known.
 	Read func() float64
 }

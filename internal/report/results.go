@@ -76,7 +76,9 @@ type Results struct {
 	Queue      *QueueStats   `json:"queue,omitempty"`
 	Remote     *Remote       `json:"remote,omitempty"`     // of engines whose models run on servers
 	Generation *Generation   `json:"generation,omitempty"` // where servers continued prompts
-	Energy     *Energy       `json:"energy,omitempty"`     // if the run was to measure it
+	// ServerMetrics are what servers told of themselves during the traffic, once a second. Nothing is judged by them.
+	ServerMetrics []ServerMetric `json:"server_metrics,omitempty"`
+	Energy        *Energy        `json:"energy,omitempty"` // if the run was to measure it
 	// Preparation is that of samples inside the latency; absent: samples were made before the test, as the rules allow.
 	Preparation *Preparation `json:"timed_preprocessing,omitempty"`
 	Operations  *Operations  `json:"operations,omitempty"` // absent: the model is not an ONNX graph that this program reads
@@ -90,6 +92,17 @@ type Results struct {
 	// UnderWay says that the test has not ended: the record is what was known at the last checkpoint, as that of an interrupted
 	// test. Readers set it who know.
 	UnderWay bool `json:"-"`
+}
+
+// A ServerMetric sums up readings of a figure that a server tells.
+type ServerMetric struct {
+	Server   string  `json:"server"`
+	Name     string  `json:"name"`
+	Unit     string  `json:"unit"`
+	Readings int     `json:"readings"`
+	Min      float64 `json:"min"`
+	Mean     float64 `json:"mean"`
+	Max      float64 `json:"max"`
 }
 
 // A Metric is a number with its name and unit.

@@ -119,6 +119,7 @@ type Line struct {
 	LatencyP95MS float64       `json:"latency_p95_ms,omitempty"`
 	Metric       *Metric       `json:"metric,omitempty"` // the scenario's result
 	Accuracy     *LineAccuracy `json:"accuracy,omitempty"`
+	SLO          *LineSLO      `json:"slo,omitempty"` // absent: no objective was given
 	PerDollar    float64       `json:"samples_per_second_per_dollar,omitempty"`
 
 	JoulesPerSample float64 `json:"joules_per_sample,omitempty"`
@@ -126,6 +127,13 @@ type Line struct {
 	Parameters int64   `json:"parameters,omitempty"` // of the model
 	MACs       int64   `json:"macs_per_sample,omitempty"`
 	GFLOPS     float64 `json:"gflops,omitempty"` // achieved
+}
+
+// LineSLO is how a run kept its service level objectives.
+type LineSLO struct {
+	Bounds        string  `json:"bounds"`
+	Met           bool    `json:"met"`
+	GoodPerSecond float64 `json:"goodput_answers_per_second"`
 }
 
 // LineAccuracy is an accuracy and the run that measured it, which may be another.
@@ -165,6 +173,9 @@ func newLine(run Run) Line {
 		Engine: r.Backend.Engine, Device: deviceNames(r), Precision: r.Input.Precision,
 		Batch: r.Backend.MaxBatch, Concurrency: r.Backend.Instances,
 		Metric: r.Metric, Accuracy: lineAccuracy(run),
+	}
+	if r.SLO != nil {
+		l.SLO = &LineSLO{strings.Join(r.Bounds(), ", "), r.SLO.Met, r.SLO.GoodPerSecond}
 	}
 	if r.Energy != nil {
 		l.JoulesPerSample = r.Energy.JoulesPerSample

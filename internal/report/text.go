@@ -38,6 +38,9 @@ func Summary(w io.Writer, r *Results, lines ...string) error {
 		performanceLines(&b, p, r.Metric)
 	}
 	generationLines(&b, r.Generation)
+	for _, m := range r.ServerMetrics {
+		fmt.Fprintf(&b, "  %s tells: %v\n", m.Server, m)
+	}
 	if r.Energy != nil {
 		fmt.Fprintf(&b, "  energy: %v\n", r.Energy)
 	}
@@ -82,6 +85,12 @@ func (r *Results) AllWarnings() []string {
 		return r.Warnings
 	}
 	return append(slices.Clone(r.Warnings), notScored+r.NotScored)
+}
+
+// String is the metric in a few words.
+func (m ServerMetric) String() string {
+	unit := strings.TrimSuffix(m.Unit, " of the server's")
+	return fmt.Sprintf("%s %s on average, at most %s", m.Name, units.Text(m.Mean, unit), units.Text(m.Max, unit))
 }
 
 // remarks about the run, by weight, except its limitations.

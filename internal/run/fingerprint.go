@@ -70,7 +70,9 @@ func (p *Prepared) fingerprint(ctx context.Context) error {
 	}
 	options := c.Backend
 	options.ModelPath, options.EngineCacheDir, options.LogSeverity, options.Note = "", "", 0, nil
-	f.Engine = digest(q.Engine, options)
+	asked := q.Engine
+	asked.Remote.Metrics = nil // they change nothing
+	f.Engine = digest(asked, options)
 	s := p.Settings
 	if c.FindPeak { // wherever the search begins
 		s.ServerTargetQPS, s.MultiStreamSamplesPerQuery = 0, 0

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/backend/metrics"
 	"github.com/mlperf-go/mlperf/internal/backend/ort"
 	"github.com/mlperf-go/mlperf/internal/builtin"
 	"github.com/mlperf-go/mlperf/internal/config"
@@ -39,7 +40,8 @@ type Prepared struct {
 
 	config *harness.Config
 	maker  builtin.Maker
-	leave  func() // gives the cache free
+	leave  func()           // gives the cache free
+	watch  *metrics.Watcher // of what servers tell of themselves; nil: nothing
 
 	// What only the record tells.
 	host       string
@@ -68,7 +70,7 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (*Prepared, error) {
 		o.Note(note)
 	}
 	p := r.prepare(cache, processors, o)
-	for _, step := range []func(context.Context) error{p.takeModel, p.openEngines, p.checkEarly, p.findFiles, p.simulate, p.fingerprint} {
+	for _, step := range []func(context.Context) error{p.takeModel, p.openEngines, p.checkEarly, p.findFiles, p.simulate, p.fingerprint, p.watchServers} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, p.Close())
 		}
@@ -129,6 +131,16 @@ func (p *Prepared) takeModel(ctx context.Context) (err error) {
 		}
 	}
 	return nil
+}
+
+// watchServers begins to read what servers tell of themselves. What this machine does is no part of a test of theirs.
+func (p *Prepared) watchServers(ctx context.Context) (err error) {
+	if !p.Request.Engine.IsRemote() {
+		return nil
+	}
+	p.watch, err = p.Request.Engine.WatchMetrics(ctx)
+	p.config.Gauges = p.watch.Gauges()
+	return err
 }
 
 // simulate opens a simulated engine, if the request has no other.
@@ -407,6 +419,7 @@ func (p *Prepared) InPrecision(ctx context.Context, precision string) (backend.O
 // Close closes the engines and leaves the cache.
 func (p *Prepared) Close() error {
 	p.leave()
+	p.watch.Close()
 	var errs []error
 	if p.config.Engine != nil {
 		errs = append(errs, p.config.Engine.Close())

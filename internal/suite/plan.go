@@ -262,7 +262,7 @@ func (p *Plan) add(b Benchmark, scenario string) {
 		accuracy = accuracyOnce
 	}
 	if _, err := p.lookup(b.Model); err != nil {
-		s.State, s.Error = Unsupported, "not in the catalogue"
+		s.State, s.Error = Unsupported, err.Error()
 	} else if !p.request.NoAccuracy && accuracy != accuracyNone && (accuracy != accuracyOnce || p.accuracyElsewhere(s) == nil) {
 		p.Steps = append(p.Steps, p.step(b, scenario, modeAccuracy))
 	}
@@ -289,20 +289,48 @@ func (p *Plan) add(b Benchmark, scenario string) {
 	}
 }
 
-// lookup finds a model among those that the engine of the suite can run.
+// lookup finds a model among those that the engine of the suite, or the servers that are given beside it, can run. An error says why
+// there is none.
 func (p *Plan) lookup(name string) (workload.Model, error) {
-	find := models.Lookup
-	if p.request.Base.Engine.Name == engine.OpenAI {
-		find = models.LookupAny
+	e := &p.request.Base.Engine
+	m, err := models.LookupAny(name)
+	switch {
+	case err != nil:
+		return m, errors.New("not in the catalogue")
+	case e.Name == engine.OpenAI && m.OpenRemote == nil:
+		return m, errors.New("it takes no prompts: servers of text do not answer it")
+	case onlyServers(name) && e.Name != engine.OpenAI && len(e.Remote.Endpoints) == 0:
+		return m, errors.New("only servers of text answer it, and no endpoint is given")
+	case onlyServers(name) && e.Name == engine.OIP:
+		return m, errors.New("only servers of text answer it, and those of the suite take tensors")
 	}
-	m, err := find(name)
-	return models.InRound(p.Suite.Rules, name, m), err
+	return models.InRound(p.Suite.Rules, name, m), nil
+}
+
+// onlyServers reports whether a model of the catalogue does not run here.
+func onlyServers(name string) bool {
+	_, err := models.Lookup(name)
+	return err != nil
+}
+
+// engineFor is the engine of a model: that of the suite, and servers of text for what only those answer. Others have no use for
+// the endpoints.
+func (p *Plan) engineFor(model string) engine.Config {
+	e := p.request.Base.Engine
+	switch {
+	case e.IsRemote():
+	case onlyServers(model):
+		e = engine.Config{Name: engine.OpenAI, Remote: e.Remote}
+	default:
+		e.Remote = engine.Remote{}
+	}
+	return e
 }
 
 // nameOf is the name of a model in the catalogue, or as it was written if it has none.
 func (p *Plan) nameOf(model string) string {
-	if m, err := p.lookup(model); err == nil {
-		return m.Name
+	if m, err := models.LookupAny(model); err == nil {
+		return models.InRound(p.Suite.Rules, model, m).Name
 	}
 	return model
 }
@@ -340,7 +368,7 @@ func (p *Plan) step(b Benchmark, scenario, mode string) *Step {
 	}
 	s.Folder = filepath.Join(folder, strings.ToLower(scenario), mode)
 	q := p.request.Base
-	q.Model, q.Scenario, q.Mode, q.Precision = b.Model, scenario, mode, s.Precision
+	q.Model, q.Scenario, q.Mode, q.Precision, q.Engine = b.Model, scenario, mode, s.Precision, p.engineFor(b.Model)
 	q.Rules, q.Division = p.Suite.Rules, cmp.Or(q.Division, p.Suite.Division)
 	q.ModelPath, q.DatasetPath = cmp.Or(b.ModelPath, q.ModelPath), cmp.Or(b.DatasetPath, q.DatasetPath)
 	q.Count = cmp.Or(b.Count, q.Count)

@@ -58,6 +58,35 @@ func TestRepeatedStepsAreRefused(t *testing.T) {
 	}
 }
 
+// Benchmarks that only servers of text answer are asked of the endpoints that are given; the others run here.
+func TestModelsThatOnlyServersAnswer(t *testing.T) {
+	const text = "accuracy: none\nrules: v6.0\nbenchmarks:\n  - {model: resnet50, scenarios: [Offline]}\n  - {model: deepseek-r1, scenarios: [Offline]}\n"
+	servers := engine.Remote{Endpoints: []string{"http://127.0.0.1:1"}, Model: "m"}
+	for _, c := range []struct {
+		name   string
+		engine engine.Config
+		want   []string
+	}{
+		{"without servers", engine.Config{}, []string{"planned resnet50: , 0 endpoints", "unsupported deepseek-r1: only servers of text answer it, and no endpoint is given"}},
+		{"with endpoints", engine.Config{Name: engine.Simulated, Latency: time.Millisecond, Remote: servers}, []string{"planned resnet50: simulated, 0 endpoints", "planned deepseek-r1: openai, 1 endpoints"}},
+		{"at servers of text", engine.Config{Name: engine.OpenAI, Remote: servers}, []string{"unsupported resnet50: it takes no prompts: servers of text do not answer it", "planned deepseek-r1: openai, 1 endpoints"}},
+		{"at servers of tensors", engine.Config{Name: engine.OIP, Remote: servers}, []string{"planned resnet50: oip, 1 endpoints", "unsupported deepseek-r1: only servers of text answer it, and those of the suite take tensors"}},
+	} {
+		p := mustPlan(t, text, Request{Base: run.Request{Engine: c.engine}})
+		var got []string
+		for _, s := range p.Steps {
+			text := s.Error
+			if s.State == Planned {
+				text = fmt.Sprintf("%s, %d endpoints", s.request.Engine.Name, len(s.request.Engine.Remote.Endpoints))
+			}
+			got = append(got, string(s.State)+" "+s.Model+": "+text)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", c.name, diff)
+		}
+	}
+}
+
 func TestStepNames(t *testing.T) {
 	p := mustPlan(t, "accuracy: none\nrules: v5.0\nbenchmarks:\n  - {model: ResNet_50, scenarios: [single-stream]}\n  - {model: llama-2-70b, scenarios: [INTERACTIVE]}\n  - {model: AlexNet, scenarios: [server]}\n", Request{})
 	var got []string

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -64,6 +65,10 @@ func TestSearchOfASweep(t *testing.T) {
 				}
 				if doc.Points[0].Unit != "requests under way" || doc.Points[0].Load != 1 || *doc.Points[0].FirstTokenP50 != 30 || doc.Points[1].RequestsPerSecond < 36 || doc.Points[1].RequestsPerSecond > 40 {
 					t.Errorf("one at a time: %+v, as many as it takes: %+v", doc.Points[0], doc.Points[1])
+				}
+				one, err := report.Read(filepath.Join(q.Output, doc.Points[1].Folder))
+				if i := slices.IndexFunc(one.ServerMetrics, func(m report.ServerMetric) bool { return m.Name == "running" }); err != nil || i < 0 || one.ServerMetrics[i].Max != 4 || one.ServerMetrics[i].Server != "server" {
+					t.Errorf("%v, what the server tells: %+v", err, one.ServerMetrics)
 				}
 				h := doc.Highest
 				if c.most == 0 {

@@ -18,7 +18,11 @@ func (x run) distribution() *Figure {
 	if x.c.Latency == nil || x.c.Latency.Count() == 0 || x.r.Scenario == "Offline" {
 		return nil
 	}
-	f := shares(x.c.Latency, x.bound(), x.percentile())
+	required := x.percentile()
+	if x.s.ServerTTFTLatency > 0 { // tokens have bounds, and the whole has none
+		required = 0
+	}
+	f := shares(x.c.Latency, x.bound(), required)
 	f.ID, f.Title, f.X.Label, f.Wide = "distribution", "Latency distribution", "latency", true
 	f.Sentence = x.distributionSentence(x.c.Latency, "were answered", x.bound())
 	if p := x.r.Performance; p != nil && x.bound() > 0 && p.Samples > 0 { // exactly

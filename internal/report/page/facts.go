@@ -71,15 +71,23 @@ func system(r *report.Results) []pair {
 	if r.Energy != nil {
 		energy = r.Energy.String()
 	}
-	var list []pair
-	for _, v := range []pair{
+	here := []pair{
 		{Name: "host", Value: r.Host}, {Name: "processor", Value: processor(s)}, {Name: "memory", Value: memory(s)},
 		{Name: "system", Value: joined([]string{field(s, "os"), field(s, "kernel")}, ", ")},
 		{Name: "engine", Value: b.Engine}, {Name: "device", Value: devices(b)}, {Name: "workers", Value: workers(b)},
+	}
+	if servers := r.Servers(); len(servers) > 0 { // what this machine has says nothing of them
+		here = []pair{{Name: "servers", Value: strings.Join(servers, ", ")}, {Name: "asked for", Value: r.ServedModel()}, {Name: "asked by", Value: r.Host}, {Name: "protocol", Value: b.Engine}}
+		for _, m := range r.ServerMetrics {
+			here = append(here, pair{Name: m.Name, Value: m.String()})
+		}
+	}
+	var list []pair
+	for _, v := range append(here, []pair{
 		{Name: "model", Value: joined([]string{r.Input.ModelPath, shortSum(r.Input.ModelSHA256)}, ", ")},
 		{Name: "data", Value: r.Input.DatasetPath}, {Name: "priority", Value: priority},
 		{Name: "pre-processing", Value: preparation(r.Preparation)}, {Name: "work", Value: work(r.Operations)}, {Name: "energy", Value: energy}, {Name: "time", Value: strings.Join(phases, ", ")}, {Name: "program", Value: r.Program},
-	} {
+	}...) {
 		if v.Value != "" {
 			list = append(list, v)
 		}

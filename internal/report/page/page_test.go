@@ -67,6 +67,39 @@ func written(t testing.TB, write func(io.Writer) error) string {
 	return out.String()
 }
 
+// A run at servers says which, of what, under which bounds; a missed objective stands beside the verdict, on its page and on that of many.
+func TestPagesOfServers(t *testing.T) {
+	r, c := simulated(500, 100)
+	r.System = map[string]any{"cpu": map[string]any{"model": "Client CPU"}}
+	r.Backend = report.Backend{Engine: "openai", Facts: map[string]string{"endpoint_model": "org/served"}}
+	r.Generation = &report.Generation{Servers: []report.GenerationServer{{URL: "http://gpu:8000"}}, Answers: 10, Tokens: 320, PromptTokens: 2560}
+	r.ServerMetrics = []report.ServerMetric{{Server: "gpu:8000", Name: "running", Unit: "requests", Readings: 5, Min: 1, Mean: 6.5, Max: 8}}
+	r.SLO = &report.ServiceLevel{Objectives: []report.Objective{{Of: report.OfFirstToken, Percentile: "p99", BoundNS: 2e8, ObservedNS: 306e6}}, GoodPerSecond: 12.5}
+	text := written(t, func(w io.Writer) error { return Run(w, r, c, 0) })
+	for _, want := range []string{
+		"<title>VALID · SLO MISSED · ", "✕ SLO missed</span>", "ttft p99&lt;200ms: 306 ms · goodput 12.5/s", `class="banner warn"`,
+		"org/served · http://gpu:8000 · prompts of 256 tokens, answers of 32 tokens on average · bounds: ttft p99&lt;200ms", "running 6.5 requests on average, at most 8 requests",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in the page", want)
+		}
+	}
+	if strings.Contains(text, "Client CPU") {
+		t.Error("the page has the processor of the client")
+	}
+	r.SLO.Met, r.SLO.Objectives[0].Met = true, true
+	if text := written(t, func(w io.Writer) error { return Run(w, r, c, 0) }); !strings.Contains(text, "✓ SLO met</span>") || strings.Contains(text, `class="banner warn"`) {
+		t.Error("an objective that is met does not stand beside the verdict")
+	}
+	many := written(t, func(w io.Writer) error {
+		run := report.Run{Folder: "a", Results: r}
+		return Runs(w, report.Lines([]report.Run{run}, nil, 0), []report.Run{run}, "p")
+	})
+	if !strings.Contains(many, "met: ttft p99&lt;200ms") || !strings.Contains(many, `data-v="12.5"`) {
+		t.Error("the page of many runs has no objective, or no goodput")
+	}
+}
+
 func TestThePageSaysTheVerdictFirstAndHasEveryChart(t *testing.T) {
 	r, c := simulated(3000, 100)
 	page := written(t, func(w io.Writer) error { return Run(w, r, c, 0) })

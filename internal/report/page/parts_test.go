@@ -298,11 +298,11 @@ func TestCellsSortByTheirNumbers(t *testing.T) {
 	if got := columns[0].of(l); got.Class != "n" {
 		t.Errorf("%+v", got)
 	}
-	if got := columns[3].of(l); got.Class != "" {
+	if got := columns[5].of(l); got.Class != "" {
 		t.Errorf("an accuracy that is met: %+v", got)
 	}
 	l.Accuracy = &report.LineAccuracy{Unit: "%", Top5: new(0.0)}
-	for _, i := range []int{3, 4} {
+	for _, i := range []int{5, 6} {
 		if got, want := columns[i].of(l).Text, "0 %"; got != want {
 			t.Errorf("%s where no answer is right: %q, want %q", columns[i].head, got, want)
 		}

@@ -34,6 +34,7 @@ type runPage struct {
 	Number, Score string
 	Sub, What     string
 	Meters        []meter
+	SLO           *sloBadge
 	Cards         []pair
 	Constraints   []constraint
 	ScoreLines    []string
@@ -69,11 +70,14 @@ func Run(w io.Writer, r *report.Results, c *charts.Charts, price float64) error 
 	}
 	p := runPage{shell: s, R: r, Verdict: r.Verdict(), Meters: meters(r), Constraints: constraints(r)}
 	p.Tone, p.Sign = tone(p.Verdict)
+	if p.SLO = newSLOBadge(r); p.SLO != nil && !p.SLO.Met && p.Tone == "" {
+		p.Tone = "warn"
+	}
 	if m := r.Metric; m != nil {
 		p.Number = units.Text(m.Value, "")
 		p.Value = p.Number + " " + m.Unit
 	}
-	p.Title = joined([]string{p.Verdict, r.Model + " " + r.Scenario, p.Value}, " · ")
+	p.Title = joined([]string{p.Verdict, p.SLO.title(), r.Model + " " + r.Scenario, p.Value}, " · ")
 	for _, argument := range r.Command {
 		p.Command = append(p.Command, report.CommandLine([]string{argument}))
 	}
@@ -93,6 +97,39 @@ func Run(w io.Writer, r *report.Results, c *charts.Charts, price float64) error 
 	return render(w, "run.html", p)
 }
 
+// A sloBadge says beside the verdict whether the objectives were met, by what, and the goodput.
+type sloBadge struct {
+	Met  bool
+	Text string // of each objective, and of the goodput
+}
+
+// newSLOBadge is that of a run; nil: it has no objective.
+func newSLOBadge(r *report.Results) *sloBadge {
+	if r.SLO == nil {
+		return nil
+	}
+	var parts []string
+	for _, o := range r.SLO.Objectives {
+		observed := "not measured"
+		if o.ObservedNS > 0 {
+			observed = nanoseconds(o.ObservedNS)
+		}
+		parts = append(parts, o.String()+": "+observed)
+	}
+	return &sloBadge{Met: r.SLO.Met, Text: joined(append(parts, "goodput "+units.Text(r.SLO.GoodPerSecond, "/s")), " · ")}
+}
+
+// title is what the title of the page says; empty: nothing.
+func (b *sloBadge) title() string {
+	switch {
+	case b == nil:
+		return ""
+	case b.Met:
+		return "SLO met"
+	}
+	return "SLO MISSED"
+}
+
 // tone is the colour of a verdict, and the sign that says the same without colours.
 func tone(verdict string) (class, sign string) {
 	switch verdict {
@@ -107,6 +144,13 @@ func tone(verdict string) (class, sign string) {
 // subtitle says what was measured on what.
 func subtitle(r *report.Results) string {
 	parts := []string{field(r.System, "cpu", "model"), r.Backend.Engine, r.Input.Precision}
+	if servers := r.Servers(); len(servers) > 0 { // this machine only asks
+		parts = append([]string{r.ServedModel()}, servers...)
+		parts = append(parts, r.Lengths())
+		if bounds := r.Bounds(); len(bounds) > 0 {
+			parts = append(parts, "bounds: "+strings.Join(bounds, ", "))
+		}
+	}
 	if r.Rules != "" {
 		parts = append(parts, "rules "+r.Rules)
 	}

@@ -266,6 +266,21 @@ var columns = []column{
 		}
 		return cell{Text: l.Result, Class: class, Link: l.Page}
 	}},
+	{"SLO", false, false, func(l report.Line) cell {
+		switch {
+		case l.SLO == nil:
+			return cell{}
+		case l.SLO.Met:
+			return cell{Text: "met: " + l.SLO.Bounds, Class: "y"}
+		}
+		return cell{Text: "MISSED: " + l.SLO.Bounds, Class: "n"}
+	}},
+	{"goodput", true, false, func(l report.Line) cell {
+		if l.SLO == nil {
+			return none
+		}
+		return numberCell(l.SLO.GoodPerSecond, "/s")
+	}},
 	text("why", func(l report.Line) string { return l.Reason }),
 	once("mode", func(l report.Line) string { return l.Mode }),
 	{"accuracy", true, false, func(l report.Line) cell {

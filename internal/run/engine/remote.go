@@ -13,6 +13,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/credentials"
+	"github.com/mlperf-go/mlperf/internal/backend/metrics"
 	"github.com/mlperf-go/mlperf/internal/backend/oip"
 	"github.com/mlperf-go/mlperf/internal/backend/oip/client"
 	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
@@ -34,6 +35,9 @@ type Remote struct {
 	CA          string // files of TLS, in PEM
 	Cert        string
 	Key         string
+	// Metrics are where servers tell of themselves in Prometheus' form: addresses, MetricsOff, or MetricsAuto, which is what none is, too: for
+	// servers of text, /metrics of each endpoint, if it is there.
+	Metrics []string
 
 	// Dial connects to servers of text instead of the network; for tests.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error) `json:"-"`
@@ -46,11 +50,42 @@ const (
 	mostRetries    = 100
 )
 
+// The words of Remote.Metrics.
+const (
+	MetricsAuto = "auto"
+	MetricsOff  = "off"
+)
+
+// WatchMetrics reads what servers tell of themselves until the Watcher is closed. An error is of an address that was given.
+func (c Config) WatchMetrics(ctx context.Context) (*metrics.Watcher, error) {
+	r, given := &c.Remote, false
+	var urls []string
+	switch {
+	case slices.Equal(r.Metrics, []string{MetricsOff}), !c.IsRemote():
+		return nil, nil
+	case len(r.Metrics) > 0 && !slices.Equal(r.Metrics, []string{MetricsAuto}):
+		urls, given = r.Metrics, true
+	case c.Name == OpenAI:
+		for _, endpoint := range r.Endpoints {
+			urls = append(urls, metrics.Of(endpoint))
+		}
+	}
+	if len(urls) == 0 {
+		return nil, nil
+	}
+	w, err := metrics.Watch(ctx, metrics.Config{URLs: urls, TLS: credentials.TLS{CA: r.CA, Cert: r.Cert, Key: r.Key}, Dial: r.Dial})
+	if err != nil && given {
+		w.Close()
+		return nil, userinput.Wrap("server_metrics", err)
+	}
+	return w, nil
+}
+
 // given names the first field that has a value; empty: none has.
 func (r *Remote) given() string {
 	return userinput.FirstSet(
-		[]string{"endpoint", "remote_model", "remote_version", "concurrency", "request_timeout", "retry", "token_file", "tls_ca", "tls_cert", "tls_key"},
-		len(r.Endpoints) > 0, r.Model != "", r.Version != "", r.Concurrency != 0, r.Timeout != 0, r.Retry != 0, r.TokenFile != "", r.CA != "", r.Cert != "", r.Key != "",
+		[]string{"endpoint", "remote_model", "remote_version", "concurrency", "request_timeout", "retry", "token_file", "tls_ca", "tls_cert", "tls_key", "server_metrics"},
+		len(r.Endpoints) > 0, r.Model != "", r.Version != "", r.Concurrency != 0, r.Timeout != 0, r.Retry != 0, r.TokenFile != "", r.CA != "", r.Cert != "", r.Key != "", len(r.Metrics) > 0,
 	)
 }
 

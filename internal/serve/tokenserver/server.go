@@ -147,6 +147,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch path := r.URL.Path; {
 	case path == "/health": // as vLLM; guidellm asks before it begins
+	case path == "/metrics": // as vLLM
+		running, waiting := int(s.open.Load()), 0
+		if s.slots != nil {
+			running = len(s.slots)
+			waiting = max(int(s.open.Load())-running, 0)
+			fmt.Fprintf(w, "vllm:kv_cache_usage_perc %g\n", float64(running)/float64(cap(s.slots)))
+		}
+		fmt.Fprintf(w, "vllm:num_requests_running %d\nvllm:num_requests_waiting %d\n", running, waiting)
 	case path == "/v1/models":
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprint(w, `{"object":"list","data":[{"id":"m","object":"model"}]}`)
