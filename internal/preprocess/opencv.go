@@ -91,11 +91,14 @@ type linearBytes struct {
 	stride  int
 	src     []byte
 	places  []between
-	columns []struct{ left, right, wLeft, wRight int32 } // offsets of pixels, weights in 1/2048
+	columns []column
 	rows    []between
-	cache   pairCache[int32]
-	fill    func(dst []int32, row int)
+	cache   pairCache[int16]
+	fill    func(dst []int16, row int)
 }
+
+// A column says where two pixels begin, and their weights in 1/2048.
+type column struct{ left, right, wLeft, wRight int32 }
 
 func (r *linearBytes) start(t task, src []byte) {
 	r.stride, r.src = 3*t.x.src, src
@@ -127,14 +130,14 @@ func roundHalfEven(v float32) int32 {
 }
 
 // sideways resizes a row to 19 bits per value, of which the lowest 4 are cut off.
-func (r *linearBytes) sideways(dst []int32, row int) {
-	src := r.src[row*r.stride:][:r.stride]
-	for i := range r.columns {
+func (r *linearBytes) sideways(dst []int16, row int) {
+	src := r.src[row*r.stride:]
+	for i := sidewaysVectors(dst, src, r.columns); i < len(r.columns); i++ {
 		c := &r.columns[i]
 		p, q, d := src[c.left:][:3], src[c.right:][:3], dst[3*i:][:3]
-		d[0] = (int32(p[0])*c.wLeft + int32(q[0])*c.wRight) >> 4
-		d[1] = (int32(p[1])*c.wLeft + int32(q[1])*c.wRight) >> 4
-		d[2] = (int32(p[2])*c.wLeft + int32(q[2])*c.wRight) >> 4
+		d[0] = int16((int32(p[0])*c.wLeft + int32(q[0])*c.wRight) >> 4)
+		d[1] = int16((int32(p[1])*c.wLeft + int32(q[1])*c.wRight) >> 4)
+		d[2] = int16((int32(p[2])*c.wLeft + int32(q[2])*c.wRight) >> 4)
 	}
 }
 
@@ -143,8 +146,8 @@ func (r *linearBytes) row(y int, dst []byte) {
 	a, b := r.cache.get(at.low, at.high, r.fill)
 	wa, wb := weights2048(at.fraction)
 	a, b = a[:len(dst)], b[:len(dst)]
-	for i := range dst {
-		dst[i] = uint8((a[i]*wa>>16 + b[i]*wb>>16 + 2) >> 2)
+	for i := bytesVectors(dst, a, b, wa, wb); i < len(dst); i++ {
+		dst[i] = uint8((int32(a[i])*wa>>16 + int32(b[i])*wb>>16 + 2) >> 2)
 	}
 }
 
@@ -168,8 +171,8 @@ func (r *linearFloats) start(t task, src []byte) {
 }
 
 func (r *linearFloats) sideways(dst []float32, row int) {
-	src := r.src[row*r.stride:][:r.stride]
-	for i := range r.columns {
+	src := r.src[row*r.stride:]
+	for i := floatsSidewaysVectors(dst, src, r.columns); i < len(r.columns); i++ {
 		c := &r.columns[i]
 		wa, wb := 1-c.fraction, c.fraction
 		p, q, d := src[3*c.low:][:3], src[3*c.high:][:3], dst[3*i:][:3]
@@ -184,7 +187,7 @@ func (r *linearFloats) row(y int, dst []float32) {
 	a, b := r.cache.get(at.low, at.high, r.fill)
 	wa, wb := 1-at.fraction, at.fraction
 	a, b = a[:len(dst)], b[:len(dst)]
-	for i := range dst {
+	for i := floatsVectors(dst, a, b, wa, wb); i < len(dst); i++ {
 		dst[i] = float32(a[i]*wa) + float32(b[i]*wb)
 	}
 }

@@ -63,6 +63,7 @@ type Step struct {
 // apply does the step to pixels of three channels, in place.
 func (s Step) apply(pixels []float32) {
 	a, b, c := s.By[0], s.By[1], s.By[2]
+	pixels = pixels[s.applyVectors(pixels):]
 	switch s.Op {
 	case Subtract:
 		for ; len(pixels) >= 3; pixels = pixels[3:] {
@@ -192,8 +193,12 @@ func run[T element](p Pipeline, f frame, dst []T, t task, pix []byte, s *Scratch
 			for _, step := range p.Steps {
 				step.apply(s.floats)
 			}
-			at := y * p.Size * step
-			for x := 0; x < len(s.floats); x += 3 {
+			at, x := y*p.Size*step, 0
+			if to, ok := any(dst).([]float32); ok && p.Layout == NCHW {
+				at += planesVectors(to[at:], to[at+plane:], to[at+2*plane:], s.floats)
+				x = 3 * (at - y*p.Size)
+			}
+			for ; x < len(s.floats); x += 3 {
 				pixel := s.floats[x:][:3]
 				dst[at], dst[at+plane], dst[at+2*plane] = T(pixel[0]), T(pixel[1]), T(pixel[2])
 				at += step
