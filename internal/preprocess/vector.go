@@ -127,7 +127,9 @@ func planesVectors(red, green, blue, pixels []float32) int {
 	}
 	i := 0
 	for ; 3*i+13 <= len(pixels); i += 4 { // it reads one value beyond
-		load := func(k int) archsimd.Int32x4 { return archsimd.LoadFloat32x4((*[4]float32)(pixels[3*(i+k):][:4])).AsInt32x4() }
+		load := func(k int) archsimd.Int32x4 {
+			return archsimd.LoadFloat32x4((*[4]float32)(pixels[3*(i+k):][:4])).AsInt32x4()
+		}
 		p, q, r, s := load(0), load(1), load(2), load(3)
 		rgP, rgR := p.InterleaveLo(q).AsInt64x2(), r.InterleaveLo(s).AsInt64x2()
 		bP, bR := p.InterleaveHi(q).AsInt64x2(), r.InterleaveHi(s).AsInt64x2()
