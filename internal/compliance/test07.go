@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
+	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -105,7 +105,7 @@ func (v *verification) runScore(ctx context.Context) (float64, error) {
 		return 0, fmt.Errorf("the command of the score prints no %s, but %q", pattern, end)
 	}
 	score, err := strconv.ParseFloat(m[1], 64)
-	if err != nil || math.IsInf(score, 0) || math.IsNaN(score) {
+	if err != nil || !units.Finite(score) {
 		return 0, fmt.Errorf("the command of the score prints %q, expected a number", m[1])
 	}
 	return score, nil

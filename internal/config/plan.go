@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // PlanConfidence is the confidence of all numbers of queries in the rules.
@@ -79,7 +80,7 @@ type Plan struct {
 // samplesPerSecond: in SingleStream and MultiStream one query after the other, in
 // Server at the target rate, in Offline as fast as it can.
 func NewPlan(r *Resolved, samplesPerSecond float64, qslPerformanceSampleCount, qslTotalSampleCount uint64) (Plan, error) {
-	if samplesPerSecond <= 0 || math.IsInf(samplesPerSecond, 0) || math.IsNaN(samplesPerSecond) {
+	if samplesPerSecond <= 0 || !units.Finite(samplesPerSecond) {
 		return Plan{}, fmt.Errorf("the speed must be above 0 samples per second, is %g", samplesPerSecond)
 	}
 	if err := r.Settings.Validate(); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // Answers of a converted model are compared with those of the FP32 model on so many runs, and on fewer where those of the FP32 model
@@ -163,8 +164,8 @@ func (x *comparison) add(output int, want, got tensor.Tensor) {
 	for i, v := range w {
 		d, s := math.Abs(float64(g[i])-float64(v)), &x.spans[output]
 		switch {
-		case math.IsNaN(float64(v)) || math.IsInf(float64(v), 0):
-		case math.IsNaN(d) || math.IsInf(d, 0):
+		case !units.Finite(v):
+		case !units.Finite(d):
 			x.Broken++
 		default:
 			s.largest, s.farthest = max(s.largest, math.Abs(float64(v))), max(s.farthest, d)

@@ -137,7 +137,7 @@ func otherReading(ctx context.Context, path string, m workload.Model, s workload
 			other.Options[typeOption] = string(dtype)
 		}
 		score, err := m.Score(ctx, log, other)
-		if err != nil || len(score.Values) == 0 || !finite(score.Values[0].Value) || !good(score.Values[0]) {
+		if err != nil || len(score.Values) == 0 || !units.Finite(score.Values[0].Value) || !good(score.Values[0]) {
 			return ""
 		}
 		v := score.Values[0]
@@ -178,8 +178,6 @@ func otherReading(ctx context.Context, path string, m workload.Model, s workload
 	return ""
 }
 
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
-
 // numbers are the reference that counts, and the target.
 func (t Target) numbers() (reference, target float64) {
 	if t.Reference != 0 && t.Reference != t.Quality.Reference {
@@ -199,7 +197,7 @@ func (t Target) compare(score *accuracy.Score) (*report.Accuracy, error) {
 	if !ok {
 		return nil, fmt.Errorf("the score has no value %q", t.Metric)
 	}
-	if !finite(v.Value) {
+	if !units.Finite(v.Value) {
 		return nil, fmt.Errorf("the score %s is %v", v.Name, v.Value)
 	}
 	reference, target := t.numbers()
@@ -232,7 +230,7 @@ func classes(c *accuracy.Classes) *report.Classes {
 	}
 	out := &report.Classes{Metric: c.Metric, Unit: c.Unit, Of: c.Of, Values: map[string]float64{}, Counts: map[string]int{}}
 	for _, class := range c.List {
-		if v, err := strconv.ParseFloat(strconv.FormatFloat(class.Value, 'g', 6, 64), 64); err == nil && finite(v) {
+		if v, err := strconv.ParseFloat(strconv.FormatFloat(class.Value, 'g', 6, 64), 64); err == nil && units.Finite(v) {
 			out.Values[class.Name], out.Counts[class.Name] = v, class.Count
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // A Layout is how a data set for detection lies on disk, and which categories it has.
@@ -329,14 +329,10 @@ func (w *annotationWriter) check(a Annotation) error {
 	case a.Area < 0:
 		return fmt.Errorf("the area %v is negative", a.Area)
 	}
-	if !finite(append(a.Box[:], a.Area)...) {
+	if !units.Finite(append(a.Box[:], a.Area)...) {
 		return fmt.Errorf("the box %v or area %v is not finite", a.Box, a.Area)
 	}
 	return nil
-}
-
-func finite(values ...float64) bool {
-	return !slices.ContainsFunc(values, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 }
 
 func (w *annotationWriter) writeObject(id int64, a Annotation) {

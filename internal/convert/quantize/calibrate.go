@@ -12,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // Samples are batches of inputs for a model: one tensor for each input, in the model's order. They are
@@ -102,7 +103,7 @@ func calibrate(ctx context.Context, p *onnx.Model, c Calibration, o Options) (ra
 			return fmt.Errorf("the engine returned %d minima and %d maxima for %d values", len(low), len(high), len(values))
 		}
 		for i, name := range values {
-			if !finite([]float32{low[i], high[i]}) {
+			if !units.Finite(low[i], high[i]) {
 				return fmt.Errorf("%q goes from %v to %v: the model fails on these samples", name, low[i], high[i])
 			}
 			seen := r.Values[name]

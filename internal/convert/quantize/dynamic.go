@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // Dynamic returns the model with 8-bit weights in its matrix products and LSTMs, without calibration:
@@ -153,7 +154,7 @@ func (d *dynamizer) fourBits(n *onnx.Node, t *onnx.Tensor, axis int) error {
 	key := weightKey{t.Name, axis}
 	if _, ok := d.made[key]; !ok {
 		w, err := onnx.Elements[float32](t)
-		if err != nil || !finite(w) {
+		if err != nil || !units.Finite(w...) {
 			return fmt.Errorf("weights %q: %w", t.Name, cmp.Or(err, errNotFinite))
 		}
 		at := func(out, in int) float64 {
@@ -199,7 +200,7 @@ func (d *dynamizer) integers(t *onnx.Tensor, dims []int64, axis int) (quantizedW
 	if err != nil {
 		return quantizedWeights{}, err
 	}
-	if !finite(w) {
+	if !units.Finite(w...) {
 		return quantizedWeights{}, errNotFinite
 	}
 	o := d.report.Options

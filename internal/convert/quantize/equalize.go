@@ -9,6 +9,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // equalize returns the prepared model with the results of its depthwise convolutions scaled so that
@@ -48,7 +49,7 @@ func equalize(ctx context.Context, m *onnx.Model, c Calibration, o Options) (*on
 		if len(list) != total {
 			return fmt.Errorf("the engine returned %d ranges of %d channels", len(list), total)
 		}
-		if !finite(list) {
+		if !units.Finite(list...) {
 			return fmt.Errorf("the model fails on these samples: %w", errNotFinite)
 		}
 		for _, pair := range pairs {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // prepare returns the FP32 model in the form for calibration and quantisation: of operator set 13 or newer,
@@ -342,7 +343,7 @@ func (f *folder) affineOf(n *onnx.Node, x convResult) (a affine, ok bool, err er
 			a.scale[i] = gamma[i] / math.Sqrt(variance[i]+epsilon)
 			a.shift[i] = beta[i] - mean[i]*a.scale[i]
 		}
-		return a, finite(a.scale) && finite(a.shift), nil
+		return a, units.Finite(a.scale...) && units.Finite(a.shift...), nil
 	}
 
 	if len(n.Inputs) != 2 || n.Inputs[0] == n.Inputs[1] {
@@ -372,11 +373,7 @@ func (f *folder) affineOf(n *onnx.Node, x convResult) (a affine, ok bool, err er
 			return a, false, nil
 		}
 	}
-	return a, finite(a.scale) && finite(a.shift), nil
-}
-
-func finite[T float32 | float64](list []T) bool {
-	return !slices.ContainsFunc(list, func(v T) bool { return v-v != 0 }) // NaN and infinity
+	return a, units.Finite(a.scale...) && units.Finite(a.shift...), nil
 }
 
 // perChannel returns a constant of shape [channels], and whether the value is one.

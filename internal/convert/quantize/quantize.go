@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mlperf-go/mlperf/internal/onnx"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // Options say how to quantise a model. The zero Options are the recommended ones.
@@ -227,7 +228,7 @@ func (q *quantizer) weights() error {
 			if use.bias, err = onnx.Elements[float32](q.plan.consts[name]); err != nil {
 				return err
 			}
-			if !finite(use.bias) {
+			if !units.Finite(use.bias...) {
 				return fmt.Errorf("bias %q: %w", name, errNotFinite)
 			}
 		}
@@ -237,7 +238,7 @@ func (q *quantizer) weights() error {
 	for _, key := range order {
 		t, s := q.plan.consts[key.tensor], byKey[key]
 		w, err := onnx.Elements[float32](t)
-		if err == nil && !finite(w) {
+		if err == nil && !units.Finite(w...) {
 			err = errNotFinite
 		}
 		if err != nil {

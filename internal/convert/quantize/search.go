@@ -10,6 +10,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // A Score rates a quantised model, by its accuracy or anything else; more is better.
@@ -267,7 +268,7 @@ func decibels(powers, noises []float64) float64 {
 			ratio += noise / powers[i] / float64(len(noises))
 		}
 	}
-	if math.IsNaN(ratio) || math.IsInf(ratio, 0) { // a signal of zeros, or no numbers at all
+	if !units.Finite(ratio) { // a signal of zeros, or no numbers at all
 		return -mostDecibels
 	}
 	return max(-mostDecibels, min(mostDecibels, -10*math.Log10(ratio)))

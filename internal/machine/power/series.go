@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sort"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // A Point is a reading of a meter.
@@ -150,7 +152,7 @@ func (s *Series) between(begin, end time.Time) (Part, error) {
 		return part, err
 	}
 	part.Joules = s.at(end) - s.at(begin)
-	if math.IsNaN(part.Joules) || math.IsInf(part.Joules, 0) {
+	if !units.Finite(part.Joules) {
 		return part, fmt.Errorf("%s: its powers are too large to be added up", s.Name)
 	}
 	if part.Joules <= 0 {

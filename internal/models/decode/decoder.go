@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // Limits are the sizes of a Decoder.
@@ -158,7 +158,7 @@ func likeliest(logits []float32) int {
 
 // checkNext finds scores that are not numbers. That of the likeliest token suffices: a NaN in a layer spreads to all scores.
 func (d *Decoder) checkNext(slot int) error {
-	if v := float64(d.Logits(slot)[d.next[slot]]); math.IsNaN(v) || math.IsInf(v, 0) {
+	if !units.Finite(d.Logits(slot)[d.next[slot]]) {
 		return errNotNumbers
 	}
 	return nil

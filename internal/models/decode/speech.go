@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/hostmem"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // A SpeechDecoder transcribes several recordings at once, a row for each, token by token and in step: all rows begin with the
@@ -200,7 +200,7 @@ func (d *SpeechDecoder) choose(scores []float32, n int) error {
 	for row := range d.rows {
 		last := scores[(row*n+n-1)*size:][:size]
 		d.next[row] = likeliest(last)
-		if v := float64(last[d.next[row]]); math.IsNaN(v) || math.IsInf(v, 0) {
+		if !units.Finite(last[d.next[row]]) {
 			return errNotNumbers
 		}
 	}

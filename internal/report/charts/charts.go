@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // schema names the form of the file.
@@ -186,7 +187,7 @@ func (c Column) MarshalJSON() ([]byte, error) {
 			out = append(out, ',')
 		}
 		v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'e', 3, 64), 64)
-		if math.IsNaN(v) || math.IsInf(v, 0) { // four digits of the largest numbers are infinite
+		if !units.Finite(v) { // four digits of the largest numbers are infinite
 			out = append(out, "null"...)
 			continue
 		}

@@ -26,7 +26,7 @@ func (l Limit) String() string { return l.text }
 func parsePercent(text string) (float64, bool) {
 	number, found := strings.CutSuffix(text, "%")
 	v, err := strconv.ParseFloat(strings.Replace(strings.TrimSpace(number), "−", "-", 1), 64)
-	return v, err == nil && found && !math.IsNaN(v) && !math.IsInf(v, 0)
+	return v, err == nil && found && units.Finite(v)
 }
 
 // ParseLimit reads a limit: a metric, > or <, a signed number and a percent sign.

@@ -84,7 +84,7 @@ func extremes(lists ...[]float64) (least, most float64, any bool) {
 	least, most = math.Inf(1), math.Inf(-1)
 	for _, values := range lists {
 		for _, v := range values {
-			if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			if units.Finite(v) {
 				least, most, any = min(least, v), max(most, v), true
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // figures are the measurements of a test, from both of its logs.
@@ -383,7 +384,7 @@ func (l *logs) number(n name) (float64, bool) {
 		l.find(err)
 		v, ok = l.summary.Float(n.label)
 	}
-	if ok && (math.IsNaN(v) || math.IsInf(v, 0)) {
+	if ok && !units.Finite(v) {
 		l.findings = append(l.findings, fmt.Sprintf("%s (in the summary: %s) is %g: must be a number", n.key, n.label, v))
 		return 0, false
 	}

@@ -228,7 +228,7 @@ func publish(made, tree string) (former string, err error) {
 	}
 	first := fmt.Sprintf("%s.old-%s", filepath.Clean(tree), time.Now().Format("20060102-150405"))
 	old := first
-	for n := 2; exists(old); n++ {
+	for n := 2; fileio.Exists(old); n++ {
 		old = fmt.Sprintf("%s-%d", first, n)
 	}
 	if err := move(tree, old); err != nil {

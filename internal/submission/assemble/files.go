@@ -91,7 +91,7 @@ func (b *builder) placeTest(ctx context.Context, test *run, to string) error {
 	}
 	responses := filepath.Join(from, mlperflog.AccuracyFile)
 	cut := slices.Contains([]string{"TEST01", "TEST07", "TEST09"}, test.test) // truncate_accuracy_log.py
-	if exists(responses) {
+	if fileio.Exists(responses) {
 		paths = append(paths, fileio.Glob(from, "baseline_accuracy.txt")...)
 		paths = append(paths, fileio.Glob(from, "compliance_accuracy.txt")...)
 		if !cut {
@@ -104,7 +104,7 @@ func (b *builder) placeTest(ctx context.Context, test *run, to string) error {
 			return err
 		}
 	}
-	if cut && exists(responses) {
+	if cut && fileio.Exists(responses) {
 		return b.shorten(ctx, from, to+"/accuracy", test.test)
 	}
 	return nil
@@ -120,7 +120,7 @@ func (b *builder) copyLogs(ctx context.Context, from, to string) error {
 
 // copyPower copies the files of a power measurement (power_checker.py), if the run has one.
 func (b *builder) copyPower(ctx context.Context, run, to string) error {
-	if filepath.Base(run) != "run_1" || !exists(filepath.Join(run, "spl.txt")) {
+	if filepath.Base(run) != "run_1" || !fileio.Exists(filepath.Join(run, "spl.txt")) {
 		return nil
 	}
 	for _, path := range []string{

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
@@ -74,7 +75,7 @@ func TestWrongRequests(t *testing.T) {
 		c.change(&q)
 		_, err := Build(t.Context(), q)
 		var of *userinput.Error
-		if !errors.As(err, &of) || of.Field != c.field || exists(q.Tree) {
+		if !errors.As(err, &of) || of.Field != c.field || fileio.Exists(q.Tree) {
 			t.Errorf("%s: error %v, want one of %s, and no tree", name, err, c.field)
 		}
 	}
@@ -126,7 +127,7 @@ func TestMissingAndWrongRuns(t *testing.T) {
 			t.Parallel()
 			q := golden(t, "v6.1")
 			c.change(t, filepath.Join(q.Runs[0], home, "results/board1/resnet50"), &q)
-			if _, err := Build(t.Context(), q); err == nil || !strings.Contains(err.Error(), c.want) || exists(q.Tree) {
+			if _, err := Build(t.Context(), q); err == nil || !strings.Contains(err.Error(), c.want) || fileio.Exists(q.Tree) {
 				t.Errorf("error %v, want %q, and no tree", err, c.want)
 			}
 		})

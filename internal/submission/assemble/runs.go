@@ -91,12 +91,7 @@ func (b *builder) look(folder string) error {
 	return nil
 }
 
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
-func hasLog(folder string) bool { return exists(filepath.Join(folder, mlperflog.DetailFile)) }
+func hasLog(folder string) bool { return fileio.Exists(filepath.Join(folder, mlperflog.DetailFile)) }
 
 // read reads the logs in a folder.
 func (b *builder) read(folder string) (*run, error) {
@@ -144,7 +139,7 @@ func (r *run) isTest() bool {
 	same, _ := r.log.Bool("effective_performance_issue_same")
 	unique, _ := r.log.Bool("effective_performance_issue_unique")
 	sampled, _ := r.log.Uint("effective_accuracy_log_sampling_target")
-	return same || unique || sampled > 0 || exists(filepath.Join(r.folder, "audit.config"))
+	return same || unique || sampled > 0 || fileio.Exists(filepath.Join(r.folder, "audit.config"))
 }
 
 // isInteractive reports whether a run that LoadGen calls Server is of the scenario Interactive. The results of this program

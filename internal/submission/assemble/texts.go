@@ -234,7 +234,7 @@ func round(text string) (string, error) {
 func tenTo(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
 
 // keeps reports whether a file of a tree that is added to stays.
-func (b *builder) keeps(path string) bool { return b.Add && !b.Force && exists(b.at(path)) }
+func (b *builder) keeps(path string) bool { return b.Add && !b.Force && fileio.Exists(b.at(path)) }
 
 // system writes the description of the system. What was filled in about this program is not of logs of others.
 func (b *builder) system(_ context.Context, results []*result) error {
