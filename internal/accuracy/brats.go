@@ -143,7 +143,8 @@ func (c *BraTSCase) Labels(scores []byte, dtype DType) ([]uint8, error) {
 	for axis, side := range c.Box {
 		n := side[1] - side[0]
 		if side[0] < 0 || n < 1 || side[1] > c.Shape[axis] || n > sides[axis] {
-			return nil, fmt.Errorf("the brain is from %d to %d of %d voxels along axis %d, and the model sees at most %d", side[0], side[1], c.Shape[axis], axis, sides[axis])
+			return nil, fmt.Errorf("the brain is from %d to %d of %d voxels along axis %d, and the model sees at most %d", side[0], side[1],
+				c.Shape[axis], axis, sides[axis])
 		}
 		pad[axis] = (sides[axis] - n) / 2
 	}

@@ -42,7 +42,8 @@ func ScoreClicks(log Input, samples int, o ClickOptions) (*Score, error) {
 		return nil, fmt.Errorf("%s: %w", log.Name(), err)
 	}
 	accuracy := float64(c.good) / float64(c.total)
-	score.Values = []Value{{Name: "AUC", Value: 100 * auc, Unit: "%", Resampled: c.kept.resampled()}, {Name: "accuracy", Value: 100 * accuracy, Unit: "%"}}
+	score.Values = []Value{{Name: "AUC", Value: 100 * auc, Unit: "%", Resampled: c.kept.resampled()},
+		{Name: "accuracy", Value: 100 * accuracy, Unit: "%"}}
 	score.printf("AUC=%.3f%%, accuracy=%.3f%%, good=%d, total=%d, queries=%d", 100*auc, 100*accuracy, c.good, c.total, score.Coverage.Scored)
 	if o.Verbose {
 		score.printf("found and ignored %d query dupes", score.Coverage.Repeated)

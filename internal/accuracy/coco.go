@@ -121,7 +121,8 @@ func (i *Image) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	if w, h := *raw.Width, *raw.Height; w < 1 || h < 1 || w > 1<<24 || h > 1<<24 {
 		return fmt.Errorf("the image has %d × %d pixels", w, h)
 	}
-	*i = Image{ID: int64(*raw.ID), FileName: *raw.FileName, Width: int(*raw.Width), Height: int(*raw.Height), COCOURL: raw.COCOURL, License: (*int64)(raw.License)}
+	*i = Image{ID: int64(*raw.ID), FileName: *raw.FileName, Width: int(*raw.Width), Height: int(*raw.Height), COCOURL: raw.COCOURL,
+		License: (*int64)(raw.License)}
 	return nil
 }
 

@@ -74,7 +74,8 @@ func ScoreImageNet(log Input, truth []LabeledImage, opts ImageNetOptions) (*Scor
 		}
 		want := truth[rec.QSLIndex]
 		total1[want.Label]++
-		if ranked = ranked && rec.QSLIndex < uint64(len(opts.Best)) && len(opts.Best[rec.QSLIndex]) > 1; ranked && amongFive(want.Label, found, opts.Best[rec.QSLIndex]) {
+		if ranked = ranked && rec.QSLIndex < uint64(len(opts.Best)) && len(opts.Best[rec.QSLIndex]) > 1; ranked &&
+			amongFive(want.Label, found, opts.Best[rec.QSLIndex]) {
 			among++
 		}
 		switch {

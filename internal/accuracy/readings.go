@@ -48,7 +48,8 @@ func Readings(types []DType, taken DType, labels bool) (list []Reading) {
 			return nil
 		}
 	}
-	list = append(list, Reading{"indices of samples that are one too high", taken, false, shift(-1)}, Reading{"indices of samples that are one too low", taken, false, shift(1)})
+	list = append(list, Reading{"indices of samples that are one too high", taken, false, shift(-1)},
+		Reading{"indices of samples that are one too low", taken, false, shift(1)})
 	if labels {
 		d := cmp.Or(taken, types[0])
 		list = append(list,

@@ -113,7 +113,8 @@ func ScoreReasoning(ctx context.Context, log Input, wanted []Reasoning, decode D
 		want := wanted[rec.QSLIndex]
 		set, ok := lookupReasoning(want.Dataset)
 		if !ok {
-			return nil, rec.errorf(log, "answers to the data set %q cannot be judged: expected gpqa, mmlu_pro, math500, aime, livecodebench or mmlu in its name", want.Dataset)
+			return nil, rec.errorf(log,
+				"answers to the data set %q cannot be judged: expected gpqa, mmlu_pro, math500, aime, livecodebench or mmlu in its name", want.Dataset)
 		}
 		if sets[want.Dataset] == nil {
 			sets[want.Dataset] = &setCount{repeats: cmp.Or(reasoningRepeats[want.Dataset], 1)}
@@ -152,7 +153,8 @@ func ScoreReasoning(ctx context.Context, log Input, wanted []Reasoning, decode D
 	if form == HarmonyForm {
 		exact = score.printRepeats(sets, names)
 	} else {
-		score.results([]string{"'exact_match': " + pytext.Float(exact), "'tokens_per_sample': " + pytext.Float(perSample), fmt.Sprintf("'num-samples': %d", all)})
+		score.results([]string{"'exact_match': " + pytext.Float(exact), "'tokens_per_sample': " + pytext.Float(perSample),
+			fmt.Sprintf("'num-samples': %d", all)})
 	}
 	score.Values = []Value{{Name: "exact_match", Value: exact, Unit: "%"}, {Name: "tokens_per_sample", Value: perSample}}
 	return score, nil
@@ -179,7 +181,8 @@ func (s *Score) printRepeats(sets map[string]*setCount, names []string) (exact f
 	var formula, rights, scores, totals []string
 	for _, name := range slices.Sorted(maps.Keys(sets)) {
 		c := sets[name]
-		s.printf("%-25s %8d %8d %8d %10.2f %9.2f%%", name, c.right, c.all, c.repeats, float64(c.right)/float64(c.repeats), 100*float64(c.right)/float64(c.all))
+		s.printf("%-25s %8d %8d %8d %10.2f %9.2f%%", name, c.right, c.all, c.repeats, float64(c.right)/float64(c.repeats),
+			100*float64(c.right)/float64(c.all))
 		formula = append(formula, fmt.Sprintf("%s/%d", name, c.repeats))
 		rights = append(rights, fmt.Sprintf("%d/%d", c.right, c.repeats))
 		scores = append(scores, fmt.Sprintf("%.2f", float64(c.right)/float64(c.repeats)))

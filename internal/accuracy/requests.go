@@ -200,7 +200,8 @@ func sumsOf(r Recommendation) (s requestSums) {
 			good += w
 		}
 	}
-	s = requestSums{sumEntropy: torchSum(entropies), sumWeights: float64(weights), sumPositive: float64(positive), sumNegative: float64(negative), sumGood: float64(good)}
+	s = requestSums{sumEntropy: torchSum(entropies), sumWeights: float64(weights), sumPositive: float64(positive), sumNegative: float64(negative),
+		sumGood: float64(good)}
 	if area, counts := areaOf(r); counts {
 		s[sumArea], s[sumRequests] = float64(area), 1
 	}

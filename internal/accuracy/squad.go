@@ -59,7 +59,8 @@ func ScoreSQuAD(questions []Question, predictions map[string]string, maxExamples
 		f1[i] *= 100
 	}
 	n, score := float64(len(questions)), &Score{}
-	score.Values = []Value{{Name: "f1", Value: 100 * sum / n, Unit: "%", Resampled: resampleMean(f1)}, {Name: "exact_match", Value: 100 * float64(exact) / n, Unit: "%"}}
+	score.Values = []Value{{Name: "f1", Value: 100 * sum / n, Unit: "%", Resampled: resampleMean(f1)},
+		{Name: "exact_match", Value: 100 * float64(exact) / n, Unit: "%"}}
 	score.printf(`{"exact_match": %s, "f1": %s}`, pytext.Float(score.Values[1].Value), pytext.Float(score.Values[0].Value))
 	if unanswered > 0 {
 		score.warnf("%d questions are not answered and count as wrong", unanswered)

@@ -47,7 +47,8 @@ func whisperErrors(text, wanted string) (errors, words int) {
 }
 
 // scoreTranscripts scores responses of some labels; count returns the errors of a text and the words of its reference.
-func scoreTranscripts(log Input, transcripts []string, dtype DType, labels string, count func(text, wanted string) (errors, words int)) (*Score, error) {
+func scoreTranscripts(log Input, transcripts []string, dtype DType, labels string, count func(text, wanted string) (errors, words int)) (
+	*Score, error) {
 	dtype, err := dtype.check("output_dtype", Int64, Int32, int16s, int8s)
 	if err != nil {
 		return nil, err
@@ -92,7 +93,8 @@ func scoreTranscripts(log Input, transcripts []string, dtype DType, labels strin
 	}
 	rate := float64(errors) / float64(words)
 	right := resampleSums(parts, 2, func(sums []int) float64 { return 100 * (1 - float64(sums[0])/float64(sums[1])) })
-	score.Values = []Value{{Name: "accuracy", Value: (1 - rate) * 100, Unit: "%", Resampled: right}, {Name: "WER", Value: rate * 100, Unit: "%", LowerIsBetter: true}}
+	score.Values = []Value{{Name: "accuracy", Value: (1 - rate) * 100, Unit: "%", Resampled: right},
+		{Name: "WER", Value: rate * 100, Unit: "%", LowerIsBetter: true}}
 	score.printf("Word Error Rate: %s%%, accuracy=%s%%", pytext.Float(rate*100), pytext.Float((1-rate)*100))
 	return score, nil
 }

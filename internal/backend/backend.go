@@ -28,8 +28,8 @@ type Session interface {
 	Bind(t tensor.Tensor) (Value, error)
 	// Run computes the outputs from the inputs, both in the order of Info. The engine allocates an output
 	// that is nil and stores it in outputs for the caller; this is for outputs whose shape only the run
-	// knows. The memory of such an output is valid until it is closed. When the context is done, a run ends soon with the context's cause. The contents of the
-	// outputs are undefined then, and they may be used again.
+	// knows. The memory of such an output is valid until it is closed. When the context is done, a run ends soon with the context's cause. The
+	// contents of the outputs are undefined then, and they may be used again.
 	Run(ctx context.Context, inputs, outputs []Value) error
 	// Close must not be called during a run.
 	io.Closer

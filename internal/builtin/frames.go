@@ -65,7 +65,8 @@ func disturbedBoxes(c *chance, response []byte) (objects []accuracy.WaymoObject)
 		if row[0] <= 0 || row[12] < sureFrom || c.happens(missing) {
 			continue
 		}
-		o := accuracy.WaymoObject{Name: classes[int(row[11])], WaymoBox: accuracy.WaymoBox{Dimensions: [3]float32(row[:3]), Location: [3]float32(row[3:6]), Rotation: row[6]}}
+		o := accuracy.WaymoObject{Name: classes[int(row[11])], WaymoBox: accuracy.WaymoBox{Dimensions: [3]float32(row[:3]),
+			Location: [3]float32(row[3:6]), Rotation: row[6]}}
 		if c.happens(misnamed) {
 			o.Name = classes[c.below(len(classes))]
 		}

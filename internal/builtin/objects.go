@@ -50,7 +50,8 @@ func (m Maker) detectionSet(model workload.Model, r vision.BuiltIn, layout synth
 }
 
 // markObjects writes the ground truth and returns the model's score.
-func (m Maker) markObjects(ctx context.Context, model workload.Model, spec synth.COCOSpec, folder string, r vision.BuiltIn) (map[string]float64, error) {
+func (m Maker) markObjects(ctx context.Context, model workload.Model, spec synth.COCOSpec, folder string,
+	r vision.BuiltIn) (map[string]float64, error) {
 	if m.Engine == nil {
 		return nil, spec.WriteAnnotations(folder, drawnObjects(spec))
 	}
@@ -251,7 +252,8 @@ func (d disturber) add(objects []synth.Annotation, f found) []synth.Annotation {
 	w, h := float64(d.image.Width), float64(d.image.Height)
 	cents := func(v float64) float64 { return math.Round(v*100) / 100 }
 	a := synth.Annotation{ImageID: d.image.ID, CategoryID: f.category, Crowd: d.happens(crowded)}
-	a.Box = [4]float64{cents(f.corners[1] * w), cents(f.corners[0] * h), cents((f.corners[3] - f.corners[1]) * w), cents((f.corners[2] - f.corners[0]) * h)}
+	a.Box = [4]float64{cents(f.corners[1] * w), cents(f.corners[0] * h), cents((f.corners[3] - f.corners[1]) * w),
+		cents((f.corners[2] - f.corners[0]) * h)}
 	if a.Box[2] < 1 || a.Box[3] < 1 {
 		return objects
 	}

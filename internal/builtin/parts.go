@@ -164,7 +164,8 @@ func (m Maker) speechSet(_ workload.Model, r workload.Recipe) (set, error) {
 // talkSet is the data set of recordings of words. The model is made to hear what is said.
 func (m Maker) talkSet(_ workload.Model, r workload.Recipe) (set, error) {
 	const bands = 128
-	spec := synth.TalkSpec{Seed: synth.Seed, Recordings: m.samples(r.Samples), Start: arch.WhisperStart, Each: arch.WhisperEach, FirstWord: arch.WhisperFirstWord}
+	spec := synth.TalkSpec{Seed: synth.Seed, Recordings: m.samples(r.Samples), Start: arch.WhisperStart, Each: arch.WhisperEach,
+		FirstWord: arch.WhisperFirstWord}
 	low, high := arch.WhisperTones()
 	for _, band := range low {
 		spec.Low = append(spec.Low, audio.BandPitch(band, bands))

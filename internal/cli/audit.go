@@ -64,10 +64,13 @@ the test passes, 3 if it does not, and 1 if it could not be judged.`,
 
 // defineVerification defines the flags that say how logs are verified.
 func defineVerification(f *pflag.FlagSet, o *compliance.Options) {
-	f.StringVar(&o.DType, "response-dtype", "", "type of the responses: for TEST01 and TEST03, which compare the first, byte, float32, int32 or int64 (default: byte); for TEST06 int16, int32 or int64 (default: int32)")
+	f.StringVar(&o.DType, "response-dtype", "",
+		"type of the responses: for TEST01 and TEST03, which compare the first, byte, float32, int32 or int64 (default: byte); for TEST06 "+
+			"int16, int32 or int64 (default: int32)")
 	f.Int32Var(&o.EOS, "eos", 0, "TEST06: token that ends an answer (default: those of the run's model, 2 if it does not say)")
 	f.StringVar(&o.Score, "accuracy-script", "", "TEST07: command that scores a log, with {accuracy_log} for it (default: the score of the model here)")
-	f.StringVar(&o.Pattern, "score-pattern", "", "TEST07: regular expression that finds the score in what that prints (default: as gpt-oss-120b's script prints it)")
+	f.StringVar(&o.Pattern, "score-pattern", "",
+		"TEST07: regular expression that finds the score in what that prints (default: as gpt-oss-120b's script prints it)")
 	f.Float64Var(&o.LeastScore, "accuracy-threshold", 0, "TEST07: least score (default: the model's)")
 	f.Float64Var(&o.Tolerance, "tolerance", 0.001, "TEST08: how much the entropy may differ, as a fraction")
 	f.Float64Var(&o.LeastTokens, "min-tokens", 0, "TEST09: least mean length of answers (default: the model's bounds)")
@@ -208,7 +211,8 @@ and --dataset-path, TEST01 compares scores where responses vary.`,
 	f.StringVar(&logs.Accuracy, "accuracy-logs", "", "folder of the result's accuracy run (default RESULT)")
 	f.StringVar(&options.Rules, "rules", config.Newest, "rule set")
 	defineVerification(f, &options)
-	f.StringVar(&options.Model, "model", "", "model of the catalogue: for TEST01 and TEST07 to score, and for the bounds of TEST07 and TEST09 (default: as the results of LOGS say)")
+	f.StringVar(&options.Model, "model", "",
+		"model of the catalogue: for TEST01 and TEST07 to score, and for the bounds of TEST07 and TEST09 (default: as the results of LOGS say)")
 	f.StringVar(&dataset, "dataset-path", "", "TEST01, TEST07: data set, to score")
 	f.StringVar(&output, "output", "", "folder that gets one for TEST, as MLCommons wants it")
 	f.BoolVar(&force, "force", false, "replace the test's files in --output")

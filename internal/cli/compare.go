@@ -149,7 +149,8 @@ Exit status: 0 done, 1 error, 2 usage, 5 a --fail-if is met or --reproduces is n
 	defineFormat(cmd, &o.format, formats)
 	f.StringVar(&o.output, "output", "", "file to write (default: standard output; html: compare.html)")
 	f.StringArrayVar(&o.failIf, "fail-if", nil, "metric and change beyond which to end with status 5, e.g. 'p99>+5%' (repeatable)")
-	f.BoolVar(&o.reproduces, "reproduces", false, "end with status 5 unless the new result is within 5 % of the old one, as the rules of MLPerf Mobile ask of a reproduction")
+	f.BoolVar(&o.reproduces, "reproduces", false,
+		"end with status 5 unless the new result is within 5 % of the old one, as the rules of MLPerf Mobile ask of a reproduction")
 	f.BoolVar(&o.asJSON, "json", false, "print as JSON, with the id of its form")
 	f.IntVar(&o.repeat, "repeat", 0, "repeat both runs so many `times` in turns, with their own command lines, and compare those")
 	f.StringVar(&o.published, "published", "", "put one run beside published results: those that were downloaded, or of `file`s")

@@ -33,8 +33,9 @@ gnmt: the checkpoint of TensorFlow that the MLPerf reference publishes (gnmt_mod
 ende_gnmt_model_4_layer: translate.ckpt.index and translate.ckpt.data-00000-of-00001;
 mlperf download model gnmt). It becomes a folder with encoder.onnx and decoder.onnx, which
 run --model-path takes. If a variable is missing, the error names it, and nothing is written.`,
-		Example: "  mlperf convert mobilenet.tflite --output mobilenet.onnx\n  mlperf convert gnmt --checkpoint ende_gnmt_model_4_layer --output gnmt-official",
-		Args:    arguments(1, 1),
+		Example: "  mlperf convert mobilenet.tflite --output mobilenet.onnx\n  mlperf convert gnmt --checkpoint ende_gnmt_model_4_layer " +
+			"--output gnmt-official",
+		Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			model := args[0]
 			if convert.IsForeign(model) {

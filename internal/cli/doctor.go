@@ -85,7 +85,8 @@ Exit status: 0 if nothing is missing, 1 otherwise.`,
 		},
 	}
 	defineLibrary(cmd.Flags(), &library)
-	cmd.Flags().StringVar(&device, "device", "", "look at the ONNX Runtime that runs on this device take, and whether it can be used; with --fix, get one")
+	cmd.Flags().StringVar(&device, "device", "",
+		"look at the ONNX Runtime that runs on this device take, and whether it can be used; with --fix, get one")
 	cmd.Flags().BoolVar(&fix, "fix", false, "install missing parts, after asking")
 	cmd.Flags().BoolVar(&peak, "peak", false, "measure the most that the device does: a matrix product, and copies in memory")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "with --fix: do not ask")
@@ -113,7 +114,8 @@ func lookAgain(cmd *cobra.Command, device string, peak, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	again := exec.CommandContext(cmd.Context(), program, "doctor", "--device", device, "--fix=false", fmt.Sprintf("--peak=%t", peak), fmt.Sprintf("--json=%t", asJSON))
+	again := exec.CommandContext(cmd.Context(), program, "doctor", "--device", device, "--fix=false", fmt.Sprintf("--peak=%t", peak),
+		fmt.Sprintf("--json=%t", asJSON))
 	again.Stdout, again.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
 	err = again.Run()
 	if exit := new(exec.ExitError); errors.As(err, &exit) {
@@ -144,7 +146,8 @@ func printDiagnosis(w io.Writer, d *diagnosis) error {
 	m, cpu := d.Machine, d.Machine.CPU
 	fmt.Fprintf(&b, "program      %s, %s\n", d.Program, m.Go)
 	fmt.Fprintf(&b, "system       %s, kernel %s, %s\n", m.OS, m.Kernel, m.Arch)
-	fmt.Fprintf(&b, "processor    %s, %s, %s, %s usable\n", cpu.Model, units.Count(cpu.Cores, "core"), units.Count(cpu.Threads, "thread"), units.Number(cpu.Usable))
+	fmt.Fprintf(&b, "processor    %s, %s, %s, %s usable\n", cpu.Model, units.Count(cpu.Cores, "core"), units.Count(cpu.Threads, "thread"),
+		units.Number(cpu.Usable))
 	fmt.Fprintf(&b, "features     %s\n", strings.Join(cpu.Features, " "))
 	fmt.Fprintf(&b, "memory       %s, %s available\n", units.Memory(m.Memory.TotalBytes), units.Memory(m.Memory.AvailableBytes))
 	for _, g := range m.GPUs {
@@ -161,7 +164,8 @@ func printDiagnosis(w io.Writer, d *diagnosis) error {
 		fmt.Fprintf(&b, "disk         %s free for %s\n", units.Bytes(m.Disk.FreeBytes), d.Cache)
 	}
 	oversleep := func(name string, o machine.Oversleep) {
-		fmt.Fprintf(&b, "%-12s wakes %s late at the median, %s at p99\n", name, units.Duration(time.Duration(o.MedianNS)), units.Duration(time.Duration(o.P99NS)))
+		fmt.Fprintf(&b, "%-12s wakes %s late at the median, %s at p99\n", name, units.Duration(time.Duration(o.MedianNS)),
+			units.Duration(time.Duration(o.P99NS)))
 	}
 	fmt.Fprintf(&b, "clock        %s, %s to read\n", m.ClockSource, units.Text(d.Timers.ReadNS, "ns"))
 	oversleep("timer", d.Timers.Sleep)

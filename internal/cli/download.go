@@ -184,7 +184,8 @@ func explainDownload(w io.Writer, it download.Item, err error) error {
 	case errors.As(err, new(*download.NoRoomError)):
 		return fmt.Errorf("%w: choose another disk with --dir", err)
 	case errors.As(err, new(*download.UnreachableError)):
-		fmt.Fprintln(w, "A proxy is taken from HTTPS_PROXY. Without a network, --from-file FILE takes a file that you bring, and --mirror URL a server nearby.")
+		fmt.Fprintln(w, "A proxy is taken from HTTPS_PROXY. Without a network, --from-file FILE takes a file that you bring, and --mirror "+
+			"URL a server nearby.")
 	case errors.Is(err, ErrInterrupted):
 		fmt.Fprintln(w, "What has come is kept: the same command goes on with it.")
 	}

@@ -17,7 +17,8 @@ import (
 // cost too much accuracy; "" after others.
 func nextCommand(args []string, r *report.Results, dir string) string {
 	if a := r.Accuracy; r.Input.Precision == convert.INT8 && a.Below() && a.Reference != 0 {
-		return fmt.Sprintf("Next: mlperf quantize --model %s --target %s\n  which leaves the most sensitive layers in FP32; run takes its file with --model-path", r.Model, units.Exact(units.Rounded(a.Target/a.Reference, 4)))
+		return fmt.Sprintf("Next: mlperf quantize --model %s --target %s\n  which leaves the most sensitive layers in FP32; run takes its "+
+			"file with --model-path", r.Model, units.Exact(units.Rounded(a.Target/a.Reference, 4)))
 	}
 	if r.Result != report.Invalid {
 		return ""
@@ -34,7 +35,8 @@ type change struct{ field, value, effect string } // as errors name the field; a
 // of is the command line with the change, and what comes of it.
 func (c change) of(args []string) string {
 	command := withFlag(withoutSetting(args, c.field), strings.ReplaceAll(c.field, "_", "-"), c.value)
-	if slices.ContainsFunc(args, func(a string) bool { return a == "--output" || strings.HasPrefix(a, "--output=") }) && !slices.Contains(args, "--force") && args[0] != "submission" {
+	if slices.ContainsFunc(args, func(a string) bool { return a == "--output" || strings.HasPrefix(a, "--output=") }) &&
+		!slices.Contains(args, "--force") && args[0] != "submission" {
 		command = append(command, "--force") // the same folder takes the results; submission run replaces those that are not VALID anyway
 	}
 	return fmt.Sprintf("mlperf %s\n  which %s", report.CommandLine(command), c.effect)
@@ -63,7 +65,8 @@ func changeFor(c report.Constraint, r *report.Results) *change {
 	peak := &change{"mode", run.FindPeak, "searches the highest load that keeps the bound"}
 	p := r.Performance
 	switch c.ID {
-	case loadgen.ConstraintDuration, loadgen.ConstraintQueries, loadgen.ConstraintSamples, loadgen.ConstraintEarlyStopping, loadgen.ConstraintFirstTokenStopping:
+	case loadgen.ConstraintDuration, loadgen.ConstraintQueries, loadgen.ConstraintSamples, loadgen.ConstraintEarlyStopping,
+		loadgen.ConstraintFirstTokenStopping:
 		if t := r.Test; t != nil && p != nil && t.MaxQueryCount > 0 && p.Queries >= t.MaxQueryCount {
 			return &change{"max_query_count", "0", "is not ended by a number of queries"}
 		}

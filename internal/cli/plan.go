@@ -28,7 +28,8 @@ latency with a confidence.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f, w := cmd.Flags(), cmd.OutOrStdout()
 			if p := rankOf(roleOf(f, "percentile")); p > 0 && p >= rankOf(roleOf(f, "model")) {
-				if err := refuseFlags(f, "is of the runs of a model, and --percentile asks for numbers of queries", "model", "rules", "samples-per-second", "value-bytes", "network"); err != nil {
+				if err := refuseFlags(f, "is of the runs of a model, and --percentile asks for numbers of queries", "model", "rules",
+					"samples-per-second", "value-bytes", "network"); err != nil {
 					return err
 				}
 				return planQueries(w, percentile, confidence, margin, asJSON)
@@ -97,12 +98,13 @@ func planQueries(w io.Writer, percentile, confidence, margin float64, asJSON boo
 
 func printPlan(w io.Writer, p *catalogue.Plan) error {
 	fmt.Fprintf(w, "%s under rules %s on a system that answers %s:\n", p.Model, p.Rules, units.Text(p.Speed, "samples/s"))
-	err := printTable(w, tableRow{"scenario", "queries", "samples", "early stopping from", "runs", "time"}, p.Scenarios, func(r catalogue.PlannedScenario) tableRow {
-		if r.Why != "" {
-			return tableRow{r.Scenario, r.Why}
-		}
-		return tableRow{r.Scenario, r.Queries, r.Samples, r.EarlyStopping, r.Runs, r.Duration.Round(time.Second)}
-	})
+	err := printTable(w, tableRow{"scenario", "queries", "samples", "early stopping from", "runs", "time"}, p.Scenarios,
+		func(r catalogue.PlannedScenario) tableRow {
+			if r.Why != "" {
+				return tableRow{r.Scenario, r.Why}
+			}
+			return tableRow{r.Scenario, r.Queries, r.Samples, r.EarlyStopping, r.Runs, r.Duration.Round(time.Second)}
+		})
 	if err != nil {
 		return err
 	}

@@ -91,10 +91,13 @@ Exit status 4: the target cannot be reached; the best model was written.`,
 	f.StringVar(&q.Precision, "precision", "int8", "int8, fp16, or int4: weights of matrix products alone")
 	f.StringVar(&q.Calibration, "calibration", "", "list of the samples to calibrate with")
 	f.IntVar(&q.Samples, "samples", 0, "calibrate with the first N samples instead (default 64)")
-	f.StringVar(&q.Method, "method", "", "where the ranges of activations come from: min-max, the smallest and largest value over the samples, or dynamic, each run has its own (default min-max, of models for text and of most with several files dynamic)")
+	f.StringVar(&q.Method, "method", "",
+		"where the ranges of activations come from: min-max, the smallest and largest value over the samples, or dynamic, each run has its "+
+			"own (default min-max, of models for text and of most with several files dynamic)")
 	f.StringVar(&q.Activations, "activations", "u8", "integers of activations: u8, or s8 as TensorRT wants them")
 	f.BoolVar(&o.PerTensor, "per-tensor", false, "one scale for all weights of a layer instead of one per channel")
-	f.BoolVar(&o.SevenBitWeights, "seven-bit-weights", convert.SevenBitWeights(), "weights within ±63, for processors without VNNI (default: as this processor needs)")
+	f.BoolVar(&o.SevenBitWeights, "seven-bit-weights", convert.SevenBitWeights(),
+		"weights within ±63, for processors without VNNI (default: as this processor needs)")
 	f.StringArrayVar(&o.Exclude, "exclude", nil, "layer that stays in FP32 (repeatable)")
 	f.StringArrayVar(&o.ExcludeOps, "exclude-op", nil, "operator that stays in FP32 (repeatable)")
 	f.BoolVar(&o.SkipFirst, "skip-first", false, "the layers that read the inputs stay in FP32")

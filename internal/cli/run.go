@@ -80,44 +80,55 @@ Exit status: 0 done and VALID, 1 error, 2 usage, 3 INVALID, 4 accuracy below tar
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	o.define(cmd.Flags())
-	cmd.Flags().StringArrayVar(&o.slo, "slo", nil, "service level `objective`: 'p99<50ms', 'ttft<500ms', 'tpot p90<40ms' (repeatable): met or not, goodput; Server: the bound, too")
-	cmd.Flags().StringArrayVar(&o.with, "with", nil, "another benchmark at the same time on this machine, each with its own verdict: `MODEL/SCENARIO`, MODEL/SCENARIO@RATE or a suite (repeatable); not of the rules")
+	cmd.Flags().StringArrayVar(&o.slo, "slo", nil,
+		"service level `objective`: 'p99<50ms', 'ttft<500ms', 'tpot p90<40ms' (repeatable): met or not, goodput; Server: the bound, too")
+	cmd.Flags().StringArrayVar(&o.with, "with", nil,
+		"another benchmark at the same time on this machine, each with its own verdict: `MODEL/SCENARIO`, MODEL/SCENARIO@RATE or a suite "+
+			"(repeatable); not of the rules")
 	cmd.Flags().StringVar(&o.live, "live", "", "show the run on a page while it goes on, at this `address`: --live=127.0.0.1:8080; alone: any port")
 	cmd.Flags().Lookup("live").NoOptDefVal = anyPort
-	cmd.Flags().BoolVar(&o.writeUserConf, "write-user-conf", false, "find-peak: put the load that was found into the file of --user-conf, or ./user.conf")
+	cmd.Flags().BoolVar(&o.writeUserConf, "write-user-conf", false,
+		"find-peak: put the load that was found into the file of --user-conf, or ./user.conf")
 	return cmd
 }
 
 func (o *runFlags) define(f *pflag.FlagSet) {
 	o.requestFlags.define(f)
 	f.StringVar(&o.Mode, "mode", "performance", "performance, accuracy, submission or find-peak")
-	f.BoolVar(&o.Quick, "quick", false, "about ten seconds of traffic, judged by the 90th percentile (slow models: a few queries, the median); not rule-compliant")
+	f.BoolVar(&o.Quick, "quick", false,
+		"about ten seconds of traffic, judged by the 90th percentile (slow models: a few queries, the median); not rule-compliant")
 	for _, s := range settingFlags() {
 		defineSetting(f, s.flag)
 	}
 	f.StringVar(&o.AuditConf, "audit-conf", "", "audit.config of a compliance test")
-	f.StringVar(&o.ModelPath, "model-path", "", "`file` of ONNX, TensorFlow Lite (.tflite) or TensorFlow (frozen .pb) to use instead of the built-in model")
+	f.StringVar(&o.ModelPath, "model-path", "",
+		"`file` of ONNX, TensorFlow Lite (.tflite) or TensorFlow (frozen .pb) to use instead of the built-in model")
 	f.Float64Var(&o.TargetAccuracy, "target-accuracy", 0, "own models: Top-1 accuracy to reach, in `percent` (default: none)")
-	f.StringVar(&o.Precision, "precision", "", "fp32, fp16, int8 or int4: converted by the device, or once by mlperf (see quantize); bf16: OpenVINO alone; default: as the model is")
+	f.StringVar(&o.Precision, "precision", "",
+		"fp32, fp16, int8 or int4: converted by the device, or once by mlperf (see quantize); bf16: OpenVINO alone; default: as the model is")
 	f.IntVar(&o.Instances, "instances", 0, "workers that run the model at once; 0: chosen for the scenario")
 	f.IntVar(&o.Backend.IntraThreads, "intra-threads", 0, "threads inside an operator; 0: chosen for the scenario")
 	f.IntVar(&o.MaxBatch, "max-batchsize", 0, "most samples in one run of the model; 0: chosen for the scenario")
 	durationVar(f, &o.MaxDelay, "max-batch-delay", 0, "how long a sample may wait for a batch to fill; in Server at most what the latency bound leaves")
 	f.StringVar(&o.Backend.Affinity, "thread-affinity", "", "processors of the threads, in ONNX Runtime's notation, e.g. 1;2")
 	f.StringVar(&o.Backend.OptimizedModel, "optimized-model", "", "`file` that keeps the optimised graph for later runs")
-	f.StringVar(&o.Profile, "profile", "", "instances, threads, batches and delay that mlperf tune found: auto, or the file of a profile; other flags win")
+	f.StringVar(&o.Profile, "profile", "",
+		"instances, threads, batches and delay that mlperf tune found: auto, or the file of a profile; other flags win")
 	f.StringVar(&o.Output, "output", "", "`folder` for logs and results (default results/<model>/<scenario>/<mode>/<time>)")
 	f.BoolVar(&o.Force, "force", false, "replace the results that are in the folder of --output")
 	f.BoolVar(&o.Anyway, "anyway", false, "Server: run in full length even if no rate can keep the latency bound")
 	f.BoolVar(&o.Trace, "trace", false, "also write mlperf_log_trace.json, for chrome://tracing")
-	f.BoolVar(&o.EachRequest, "save-detailed", false, "also write requests.jsonl.gz: when each request was due, sent and answered, each token's time, why it ended")
+	f.BoolVar(&o.EachRequest, "save-detailed", false,
+		"also write requests.jsonl.gz: when each request was due, sent and answered, each token's time, why it ended")
 	f.BoolVar(&o.NoReport, "no-report", false, "do not write report.html beside the results")
 	f.StringVar(&o.Power, "power", "", "read the energy that the traffic takes: auto, rapl, nvml, ptd:HOST:PORT or file:CSV")
-	f.BoolVar(&o.Ranging, "power-ranging", false, "measure twice, as power is for submissions: a ranging run first (--power ptd:HOST:PORT); writes ranging, run_1 and power below --output")
+	f.BoolVar(&o.Ranging, "power-ranging", false,
+		"measure twice, as power is for submissions: a ranging run first (--power ptd:HOST:PORT); writes ranging, run_1 and power below --output")
 	jsonFlag(f, &o.asJSON)
 	f.BoolVar(&o.sweep.Search, "sweep", false, "servers: one request at a time, as many as it takes, and rates between, up to the highest that keeps the bounds; ten minutes at most, and the same command goes on")
 	f.Float64SliceVar(&o.sweep.Rates, "sweep-qps", nil, "servers: a Server run at each of these `rates`, and a table of them (sweep.json, sweep.csv)")
-	f.IntSliceVar(&o.sweep.Concurrency, "sweep-concurrency", nil, "servers: an Offline run with each of these `numbers` of requests under way, and a table of them")
+	f.IntSliceVar(&o.sweep.Concurrency, "sweep-concurrency", nil,
+		"servers: an Offline run with each of these `numbers` of requests under way, and a table of them")
 }
 
 // run does what the flags ask for: a sweep, all four traffic patterns, several benchmarks at the same time, or one test.
@@ -169,7 +180,8 @@ func (o *runFlags) check(flags *pflag.FlagSet, args []string, sweeps bool) error
 
 // complete fills in the model and the scenario that are not given. It reports whether all four traffic patterns are to run.
 func (o *runFlags) complete(cmd *cobra.Command, sweeps bool) (patterns bool) {
-	if served := o.Engine.Name == engine.OIP && o.Engine.Remote.Model != ""; o.Model == "" && o.ModelPath == "" && !served && o.Engine.Name != engine.OpenAI {
+	if served := o.Engine.Name == engine.OIP && o.Engine.Remote.Model != ""; o.Model == "" && o.ModelPath == "" && !served &&
+		o.Engine.Name != engine.OpenAI {
 		o.Model = "resnet50"
 	}
 	if entries, err := os.ReadDir(outdir.Root); len(entries) == 0 && (err == nil || errors.Is(err, fs.ErrNotExist)) {

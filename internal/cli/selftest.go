@@ -54,7 +54,8 @@ late, and how much memory a query takes.`,
 	}
 	f := cmd.Flags()
 	f.Var((*scenarioFlag)(&o.test.Scenario), "scenario", "SingleStream, MultiStream, Server or Offline")
-	f.Float64Var(&o.test.TargetQPS, "target-qps", 1000, "rate of the Server scenario; in Offline samples per second of duration; else the rate to prepare queries for")
+	f.Float64Var(&o.test.TargetQPS, "target-qps", 1000,
+		"rate of the Server scenario; in Offline samples per second of duration; else the rate to prepare queries for")
 	durationVar(f, &o.test.Duration, "duration", 3*time.Second, "how long")
 	f.IntVar(&o.test.Responses, "responses", 0, "samples that one call of the system answers; 0: 256; -1: all of the query")
 	f.BoolVar(&o.test.Accuracy, "accuracy", false, "issue target-qps × duration samples in accuracy mode, with responses that are logged")
@@ -64,8 +65,10 @@ late, and how much memory a query takes.`,
 	f.BoolVar(&o.endpoint, "endpoint", false, "measure the client of endpoints instead: how much load it can take before it is the bottleneck")
 	f.BoolVar(&o.asJSON, "json", false, "print the result as JSON")
 	f.BoolVar(&o.all, "all", false, "measure every scenario and print a table")
-	f.StringVar(&o.peer, "peer", "", "with --all and --endpoint: program to compare with, called with the same flags (docs/loadgen.md, docs/endpoints.md)")
-	f.StringVar(&o.sources, "verify", "", "compare the sources of the load generator with those in a checkout, or with those that the detail log in a folder names")
+	f.StringVar(&o.peer, "peer", "",
+		"with --all and --endpoint: program to compare with, called with the same flags (docs/loadgen.md, docs/endpoints.md)")
+	f.StringVar(&o.sources, "verify", "",
+		"compare the sources of the load generator with those in a checkout, or with those that the detail log in a folder names")
 	f.IntVar(&o.rounds, "rounds", 3, "with --all: how often each measure is taken")
 	return cmd
 }
@@ -94,7 +97,8 @@ func (o *selftestFlags) run(cmd *cobra.Command) error {
 		return usage("--duration is %v: must be a time above 0", o.test.Duration)
 	}
 	if kind != "" {
-		if err := refuseFlags(cmd.Flags(), "is of a single test, and "+kind+" has its own", "scenario", "target-qps", "responses", "accuracy", "output"); err != nil {
+		if err := refuseFlags(cmd.Flags(), "is of a single test, and "+kind+" has its own", "scenario", "target-qps", "responses", "accuracy",
+			"output"); err != nil {
 			return err
 		}
 	}
@@ -108,7 +112,8 @@ func (o *selftestFlags) run(cmd *cobra.Command) error {
 	case "--verify":
 		files, differ, err := selftest.CompareSources(o.sources)
 		if err == nil && len(differ) > 0 {
-			err = fmt.Errorf("%d of %d files of the load generator differ between this program and %s: %s", len(differ), files, o.sources, strings.Join(differ, ", "))
+			err = fmt.Errorf("%d of %d files of the load generator differ between this program and %s: %s", len(differ), files, o.sources,
+				strings.Join(differ, ", "))
 		}
 		if err != nil {
 			return err

@@ -226,10 +226,12 @@ func (o *buildFlags) defineTexts(f *pflag.FlagSet) {
 	f.StringVar(&o.Calibration, "calibration", "", "file for documentation/calibration.md (default: the facts that are known)")
 	f.StringVar(&o.ModelSource, "model-source", "", "where model files of unknown source come from, for the README of their results")
 	f.StringVar(&o.Source, "source", "", "folder with the code (default: a README that says which program it was)")
-	f.StringVar(&o.Network, "network", "", "division network: file for documentation/network_SYSTEM.md, with the diagram (default: the facts that are known)")
+	f.StringVar(&o.Network, "network", "",
+		"division network: file for documentation/network_SYSTEM.md, with the diagram (default: the facts that are known)")
 	f.StringVar(&o.Bandwidth, "bandwidth", "", "datacenter: how the bandwidth was provided or measured")
 	f.StringVar(&o.Readme, "readme", "", "file that says how the benchmark was run, for the README of each result (default: the commands of the runs)")
-	f.StringVar(&o.Deviations, "deviations", "", "division open: file for documentation/deviations.md, how the model differs from closed (default: its facts, to be completed)")
+	f.StringVar(&o.Deviations, "deviations", "",
+		"division open: file for documentation/deviations.md, how the model differs from closed (default: its facts, to be completed)")
 	f.BoolVar(&o.Infer, "infer", false, "infer results of scenarios without runs, where the rules allow it")
 }
 
@@ -296,9 +298,10 @@ func explainTree(err error) error {
 }
 
 func printBuilt(w io.Writer, built *assemble.Built) error {
-	if err := printTable(w, tableRow{"benchmark", "scenario", "result", "unit", "accuracy", "inferred from"}, built.Results, func(p assemble.Placed) tableRow {
-		return tableRow{p.Benchmark, p.Scenario, units.Number(p.Value), p.Unit, p.Accuracy, p.InferredFrom}
-	}); err != nil {
+	if err := printTable(w, tableRow{"benchmark", "scenario", "result", "unit", "accuracy", "inferred from"}, built.Results,
+		func(p assemble.Placed) tableRow {
+			return tableRow{p.Benchmark, p.Scenario, units.Number(p.Value), p.Unit, p.Accuracy, p.InferredFrom}
+		}); err != nil {
 		return err
 	}
 	for _, line := range built.LeftOut {

@@ -50,9 +50,10 @@ shown that can help. --force makes all runs again.
 
 Exit status: 0 the tree passes, 3 it does not or a stage is INVALID, 4 an accuracy is below
 its target, 1 a stage could not be made, 130 interrupted.`,
-		Example: "  mlperf submission run tree --model resnet50 --model-path resnet50_v1.onnx --dataset-path imagenet --description board1.json --system board1",
-		Args:    arguments(1, 1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
+		Example: "  mlperf submission run tree --model resnet50 --model-path resnet50_v1.onnx --dataset-path imagenet --description " +
+			"board1.json --system board1",
+		Args: arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
 	}
 	f := cmd.Flags()
 	o.define(f)
@@ -93,7 +94,8 @@ func (o *submissionRunFlags) run(cmd *cobra.Command, tree string) error {
 		return usage("submission run needs --system, and --submitter or a --description that has it")
 	}
 	if err := assemble.Check(t.Request); errors.As(err, new(*assemble.ExistsError)) {
-		return fmt.Errorf("%w: --add adds to it, submission build %s makes it again from the runs that are there, --force makes the runs again, too", err, t.Runs[0])
+		return fmt.Errorf("%w: --add adds to it, submission build %s makes it again from the runs that are there, --force makes the runs "+
+			"again, too", err, t.Runs[0])
 	} else if err != nil {
 		return err
 	}
@@ -157,7 +159,8 @@ func (o *submissionRunFlags) scenarios() ([]string, error) {
 		}
 	}
 	if len(list) == 0 {
-		return nil, userinput.Errorf("model", "rules %s have no scenarios of %s for a system of the kind %q", o.tree.Rules, o.Model, o.tree.Description["system_type"])
+		return nil, userinput.Errorf("model", "rules %s have no scenarios of %s for a system of the kind %q", o.tree.Rules, o.Model,
+			o.tree.Description["system_type"])
 	}
 	return list, nil
 }
@@ -168,7 +171,8 @@ func (o *submissionRunFlags) forecast(stages []*compliance.Stage) (lines []strin
 	for _, s := range stages {
 		least += s.Least
 	}
-	lines = append(lines, fmt.Sprintf("%s with at least %s of traffic, then the tree", units.Count(len(stages), "stage"), units.Duration(least.Round(time.Second))))
+	lines = append(lines, fmt.Sprintf("%s with at least %s of traffic, then the tree", units.Count(len(stages), "stage"),
+		units.Duration(least.Round(time.Second))))
 	if resolved, err := run.Resolve(stages[0].Request.Request); err == nil {
 		if text := resolved.Forecast(); text != "" {
 			lines = append(lines, text)
@@ -178,7 +182,8 @@ func (o *submissionRunFlags) forecast(stages []*compliance.Stage) (lines []strin
 		lines = append(lines, "to fill in, in the description of the system: "+strings.Join(fields, ", "))
 	}
 	if o.tree.Division == "open" && o.tree.Deviations == "" {
-		lines = append(lines, "to fill in, in documentation/deviations.md of the tree: how the model differs from closed; --deviations takes a file that says so")
+		lines = append(lines, "to fill in, in documentation/deviations.md of the tree: how the model differs from closed; --deviations takes "+
+			"a file that says so")
 	}
 	return lines
 }
@@ -253,7 +258,8 @@ func (o *submissionRunFlags) explain(cmd *cobra.Command, stages []*compliance.St
 		}
 		_ = say(w, "%s %s: %s\n", s.Scenario, s.Part, text)
 	}
-	undone := fmt.Errorf("%d of %d stages are not done, so the tree was not made: the same command makes these again and keeps the others", missing, len(stages))
+	undone := fmt.Errorf("%d of %d stages are not done, so the tree was not made: the same command makes these again and keeps the others", missing,
+		len(stages))
 	return statusError{status, errors.Join(err, undone)}
 }
 

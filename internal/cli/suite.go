@@ -172,9 +172,10 @@ can keep, MultiStream of the first rounds an interval, and accuracy is measured 
 
 Exit status: 0 all VALID and accurate, 1 a run failed, 2 usage, 3 a run is INVALID,
 4 an accuracy is below its target or not known, 130 interrupted.`,
-		Example: "  mlperf suite run v0.5 --quick\n  mlperf suite run edge --only resnet50 --output night\n  mlperf suite run edge --only resnet50 --output night --resume",
-		Args:    arguments(1, 1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0], output) },
+		Example: "  mlperf suite run v0.5 --quick\n  mlperf suite run edge --only resnet50 --output night\n  mlperf suite run edge --only " +
+			"resnet50 --output night --resume",
+		Args: arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0], output) },
 	}
 	o.define(cmd.Flags())
 	cmd.Flags().StringVar(&output, "output", "", "folder for all runs (default results/suites/<suite>/<time>)")
@@ -258,7 +259,8 @@ func (o *suiteFlags) show(w io.Writer, out *suite.Outcome) error {
 
 // stepCommand says what makes a run of a suite alone: the flags that the suite was given, and those that follow from the step.
 func stepCommand(flags *pflag.FlagSet) func(run.Request) []string {
-	ofSteps := []string{"rules", "division", "precision", "model-path", "dataset-path", "count", "set", "output", "json"} // which differ, or are the suite's
+	// which differ, or are the suite's
+	ofSteps := []string{"rules", "division", "precision", "model-path", "dataset-path", "count", "set", "output", "json"}
 	same := givenFlags(flags, newRun().Flags(), ofSteps...)
 	return func(q run.Request) []string {
 		list := []string{"mlperf", "run", "--model", q.Model, "--scenario", q.Scenario}

@@ -33,7 +33,8 @@ const endWithInput = "token-server-guided"
 
 func (t *tokenServer) define(f *pflag.FlagSet) {
 	o := &t.options
-	f.StringVar(&t.address, "token-server", "", "only be the deterministic token server, at this address (127.0.0.1:8000; port 0: any), until it is interrupted")
+	f.StringVar(&t.address, "token-server", "",
+		"only be the deterministic token server, at this address (127.0.0.1:8000; port 0: any), until it is interrupted")
 	durationVar(f, &o.Prefill, "token-prefill", 20*time.Millisecond, "token server: time from a free slot to the first token")
 	durationVar(f, &o.PerToken, "token-interval", 10*time.Millisecond, "token server: time from a token to the next")
 	f.IntVar(&o.Slots, "token-slots", 0, "token server: requests that it answers at once; 0: any number")

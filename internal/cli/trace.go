@@ -162,7 +162,8 @@ func (o *traceFlags) checkSize() error {
 		samples *= float64(s.MultiStreamSamplesPerQuery)
 	}
 	if samples > maxTraced {
-		return usage("--min-query-count, --min-duration, --target-qps and --samples-per-query ask for %s, expected at most %s: %s", units.Count(samples, "sample"), units.Number(maxTraced), why)
+		return usage("--min-query-count, --min-duration, --target-qps and --samples-per-query ask for %s, expected at most %s: %s",
+			units.Count(samples, "sample"), units.Number(maxTraced), why)
 	}
 	return nil
 }

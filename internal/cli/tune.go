@@ -47,7 +47,8 @@ Exit status: 0 a winner was found, 1 none was or an error, 2 usage, 130 interrup
 	o.Scenario = "offline"
 	o.requestFlags.define(f)
 	durationVar(f, &o.Budget, "budget", 5*time.Minute, "how long to search")
-	f.StringArrayVar(&o.ModelFiles, "model-path", nil, "file (ONNX, .tflite, .pb) to use instead of the built-in model, as file or label=file (repeatable: they are compared)")
+	f.StringArrayVar(&o.ModelFiles, "model-path", nil,
+		"file (ONNX, .tflite, .pb) to use instead of the built-in model, as file or label=file (repeatable: they are compared)")
 	f.StringSliceVar(&o.Precisions, "precision", nil, "precisions to compare: fp32, fp16, int8 (default: as the model is)")
 	f.IntSliceVar(&o.Axes.Instances, "instances", nil, "numbers of workers to try (default: chosen for the scenario)")
 	f.IntSliceVar(&o.Axes.Threads, "intra-threads", nil, "numbers of threads inside an operator to try (default: that occupy the cores)")
@@ -157,7 +158,8 @@ func resultCell(r tune.Result) string {
 func showTuned(w io.Writer, out *tune.Outcome, command string, asJSON bool) error {
 	if asJSON {
 		return printJSON(w, "tune", map[string]any{
-			"finished": out.Finished, "profile": out.Profile, "tied": out.Tied, "results": out.Results, "measurements": out.Done, "load": out.Load, "command": command,
+			"finished": out.Finished, "profile": out.Profile, "tied": out.Tied, "results": out.Results, "measurements": out.Done, "load": out.Load,
+			"command": command,
 		})
 	}
 	type line struct {
@@ -191,7 +193,8 @@ func showTuned(w io.Writer, out *tune.Outcome, command string, asJSON bool) erro
 		if l.point == out.Points[0] {
 			marks = append(marks, "default")
 		}
-		t.Row(l.point.Variant, l.point.Instances, l.point.Threads, l.point.MaxBatch, l.point.MaxDelay, l.stages[0], l.stages[1], l.stages[2], strings.Join(marks, ", "))
+		t.Row(l.point.Variant, l.point.Instances, l.point.Threads, l.point.MaxBatch, l.point.MaxDelay, l.stages[0], l.stages[1], l.stages[2],
+			strings.Join(marks, ", "))
 	}
 	if len(lines) > 0 {
 		fmt.Fprint(w, t.Text(tables.Width(w)))
@@ -236,7 +239,8 @@ func showTuned(w io.Writer, out *tune.Outcome, command string, asJSON bool) erro
 // tunedCommand is the command line of a run with the profile that a search wrote, made of that of the search.
 func tunedCommand(args []string, scenario, output string) string {
 	args = append([]string{"run"}, slices.DeleteFunc(slices.Clone(args), func(a string) bool { return a == "tune" })...)
-	for _, name := range []string{"budget", "instances", "intra-threads", "max-batchsize", "max-batch-delay", "precision", "model-path", "output", "progress"} {
+	for _, name := range []string{"budget", "instances", "intra-threads", "max-batchsize", "max-batch-delay", "precision", "model-path", "output",
+		"progress"} {
 		args = withoutFlag(args, name, true)
 	}
 	args = withFlag(withoutFlag(args, "json", false), "scenario", strings.ToLower(scenario))

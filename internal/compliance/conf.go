@@ -67,7 +67,8 @@ func Conf(test, model, rules string) (string, error) {
 		}
 		return confText(test, model, seed, keep(samplingTarget(model))), nil
 	case test04:
-		return confText(test, model, "performance_issue_unique = 0", "performance_issue_same = 1", fmt.Sprintf("performance_issue_same_index = %d", sampleIndex)), nil
+		return confText(test, model, "performance_issue_unique = 0", "performance_issue_same = 1",
+			fmt.Sprintf("performance_issue_same_index = %d", sampleIndex)), nil
 	case test05:
 		return confText(test, model, "test05 = 1"), nil
 	case test06:

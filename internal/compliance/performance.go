@@ -107,7 +107,8 @@ func (v *verification) compareDetails(ref, run *runLog) error {
 		return err
 	}
 	t := tolerance(s, a, 0.10, !rounds.Before(v.Rules, "v2.0"))
-	v.compare(a, b, unit, within(a, b, t, v.Rules), fmt.Sprintf("within %.0f %% passes", t*100), busyMachine, "writing many responses slows the system down")
+	v.compare(a, b, unit, within(a, b, t, v.Rules), fmt.Sprintf("within %.0f %% passes", t*100), busyMachine,
+		"writing many responses slows the system down")
 	return nil
 }
 
@@ -124,7 +125,8 @@ func (v *verification) compareSummaries(judge func(s loadgen.Scenario, a, b floa
 	// The scripts read the percentiles of the rules alone. A short run of a slow model has too few queries for those.
 	percentiles := map[loadgen.Scenario][]float64{loadgen.SingleStream: {90, 99.9}, loadgen.MultiStream: {99}}[ref.settings.Scenario]
 	own := math.Round(1000*ref.settings.TargetLatencyPercentile) / 10
-	if _, ok := ref.summary.Estimate(own); ok && !slices.ContainsFunc(percentiles, func(p float64) bool { _, ok := ref.summary.Estimate(p); return ok }) {
+	if _, ok := ref.summary.Estimate(own); ok && !slices.ContainsFunc(percentiles,
+		func(p float64) bool { _, ok := ref.summary.Estimate(p); return ok }) {
 		percentiles = []float64{own}
 		v.Notes = append(v.Notes, fmt.Sprintf("the runs are compared by their %vth percentile, which the official script does not read", own))
 	}
@@ -213,7 +215,8 @@ func (v *verification) verify05(context.Context) error {
 		if rounds.Before(v.Rules, "v3.1") {
 			passes, limit = within(a, b, t, v.Rules), "within %.0f %% passes"
 		}
-		v.compare(a, b, unit, passes, fmt.Sprintf(limit, t*100), "the system is tuned to the order of samples or the arrivals of the round's seeds", busyMachine)
+		v.compare(a, b, unit, passes, fmt.Sprintf(limit, t*100), "the system is tuned to the order of samples or the arrivals of the round's seeds",
+			busyMachine)
 	})
 }
 
@@ -251,7 +254,8 @@ func (r *runLog) summaryResult(version string, percentiles []float64) (value flo
 				return float64(ns), checkResult(r.summary.Name, fmt.Sprintf("the estimate of the %vth percentile", p), float64(ns))
 			}
 		}
-		return 0, fmt.Errorf("%s: no early stopping estimate of the %vth percentile: the run had too few queries, give both runs more", r.summary.Name, percentiles[0])
+		return 0, fmt.Errorf("%s: no early stopping estimate of the %vth percentile: the run had too few queries, give both runs more",
+			r.summary.Name, percentiles[0])
 	case s == loadgen.Server:
 		label = "Completed samples per second"
 	}
@@ -274,7 +278,8 @@ func (r *runLog) resultBefore21(version string) (value float64, unit string, err
 	case loadgen.MultiStream:
 		key, unit, labels = "effective_samples_per_query", "samples per query", []string{"Samples per query"}
 		if !rounds.Before(version, "v2.0") {
-			key, unit, labels = "result_99.00_percentile_per_query_latency_ns", "ns", []string{"99th percentile latency (ns)", "99.0th percentile latency (ns)"}
+			key, unit, labels = "result_99.00_percentile_per_query_latency_ns", "ns",
+				[]string{"99th percentile latency (ns)", "99.0th percentile latency (ns)"}
 		}
 	}
 	if value, err := r.detail.Float(key); err == nil {

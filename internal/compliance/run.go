@@ -203,7 +203,8 @@ func (r *runner) runTest(ctx context.Context) error {
 	}
 	q := r.Request.Request
 	if r.Test == test07 { // it has data of its own, all in one query of Offline (compliance/TEST07/README.md)
-		samples := config.Override{Key: "performance_sample_count_override", Value: strconv.Itoa(samples07), Origin: confFile + ": the data set of TEST07", Role: limitation.AuditConf}
+		samples := config.Override{Key: "performance_sample_count_override", Value: strconv.Itoa(samples07),
+			Origin: confFile + ": the data set of TEST07", Role: limitation.AuditConf}
 		q.Settings = append([]config.Override{samples}, q.Settings...)
 	}
 	if r.Performance != "" {
@@ -214,7 +215,8 @@ func (r *runner) runTest(ctx context.Context) error {
 	err = r.run(ctx, q, r.folder(r.Test), conf)
 	if few := (*loadgen.FewSamplesError)(nil); errors.As(err, &few) { // a trial on a small data set: Verify says that samples are missing
 		r.observer.Note(fmt.Sprintf("%s has %d samples, and only %d are loaded: it runs with these", r.Test, few.PerQuery, few.Loaded))
-		q.Settings = append(q.Settings, config.Override{Key: "performance_sample_count_override", Value: strconv.Itoa(few.Loaded), Origin: "the loaded samples"})
+		q.Settings = append(q.Settings, config.Override{Key: "performance_sample_count_override", Value: strconv.Itoa(few.Loaded),
+			Origin: "the loaded samples"})
 		conf = strings.Replace(conf, fmt.Sprintf("min_query_count = %d\n", few.PerQuery), fmt.Sprintf("min_query_count = %d\n", few.Loaded), 1)
 		err = r.run(ctx, q, r.folder(r.Test), conf)
 	}

@@ -99,7 +99,8 @@ func (v *verification) compareResponses() (*responseComparison, error) {
 				if before.again {
 					who = "this run answered before"
 				}
-				c.examples = append(c.examples, fmt.Sprintf("sample %d (record %d of %s): %s %s, this run %s", r.QSLIndex, r.Number, v.responses, who, c.show(before), c.show(one)))
+				c.examples = append(c.examples, fmt.Sprintf("sample %d (record %d of %s): %s %s, this run %s", r.QSLIndex, r.Number, v.responses,
+					who, c.show(before), c.show(one)))
 			}
 		case before.hash != one.hash:
 			c.later++
@@ -177,7 +178,8 @@ func (v *verification) verify01(ctx context.Context) error {
 		verdictLine(passes), "")
 	v.Facts = append(v.Facts, fmt.Sprintf("%d of %d responses are those of the accuracy run", c.found-c.wrong, c.performance))
 	if c.later > 0 {
-		v.Notes = append(v.Notes, fmt.Sprintf("%d responses differ from the accuracy run's behind their first number, where the reference does not look", c.later))
+		v.Notes = append(v.Notes,
+			fmt.Sprintf("%d responses differ from the accuracy run's behind their first number, where the reference does not look", c.later))
 	}
 	if c.missing > 0 {
 		v.Notes = append(v.Notes, fmt.Sprintf("%d responses are of samples that the accuracy log does not have, which the reference accepts", c.missing))
@@ -201,10 +203,13 @@ func (v *verification) failResponses(c *responseComparison) {
 		return
 	}
 	v.fail(fmt.Sprintf("%d of %d responses differ from the accuracy run's", c.wrong, c.found),
-		"the system computes less in performance mode, or answers from memory", "batches of other sizes round numbers differently, or threads add in another order: a fallback compares scores")
+		"the system computes less in performance mode, or answers from memory",
+		"batches of other sizes round numbers differently, or threads add in another order: a fallback compares scores")
 	if c.alike > 0 {
-		v.Findings = append(v.Findings, fmt.Sprintf("%d of these have the same bytes, which are no numbers as %s: the logs are of another type; with dtype int32 %d of %d responses differ",
-			c.alike, c.dtype, c.wrong-c.alike, c.found))
+		v.Findings = append(v.Findings,
+			fmt.Sprintf("%d of these have the same bytes, which are no numbers as %s: the logs are of another type; with dtype int32 %d of "+
+				"%d responses differ",
+				c.alike, c.dtype, c.wrong-c.alike, c.found))
 	}
 	v.Findings = append(v.Findings, c.examples...)
 	if more := c.wrong - len(c.examples); more > 0 {
@@ -252,7 +257,8 @@ func (v *verification) compareScores(ctx context.Context, c *responseComparison)
 	}
 	v.Facts = append(v.Facts, fmt.Sprintf("%d of %d responses differ from the accuracy run's, so scores are compared", c.wrong, c.found))
 	for _, m := range metrics {
-		text := fmt.Sprintf("%s of the same %d samples: %v in the accuracy run, %v in the test; within %v %% passes", m.name, run.Samples, m.baseline, m.run, m.most)
+		text := fmt.Sprintf("%s of the same %d samples: %v in the accuracy run, %v in the test; within %v %% passes", m.name, run.Samples,
+			m.baseline, m.run, m.most)
 		v.Facts = append(v.Facts, text)
 		if !m.passes() {
 			if v.Passed {
@@ -277,7 +283,8 @@ func (v *verification) writeSamplesOfTest(path string) error {
 			if !wanted[r.QSLIndex] {
 				return nil
 			}
-			_, err := fmt.Fprintf(w, "%s{ \"seq_id\" : %d, \"qsl_idx\" : %d, \"data\" : \"%s\" }", separator, r.SeqID, r.QSLIndex, strings.ToUpper(hex.EncodeToString(r.Data)))
+			_, err := fmt.Fprintf(w, "%s{ \"seq_id\" : %d, \"qsl_idx\" : %d, \"data\" : \"%s\" }", separator, r.SeqID, r.QSLIndex,
+				strings.ToUpper(hex.EncodeToString(r.Data)))
 			separator = ",\n"
 			return err
 		})

@@ -34,7 +34,8 @@ func (v *verification) verify03(context.Context) error {
 		v.fail(fmt.Sprintf("all %d responses on the changed data are those on the official data", c.found),
 			"responses are looked up by the index of the sample", "the run was not made with the changed data")
 	}
-	v.write(accuracyFile, v.Test+": responses", fmt.Sprint("num_perf_log_qsl_idx_match = ", c.found), fmt.Sprint("num_perf_log_data_mismatch = ", differ), verdictLine(v.Passed))
+	v.write(accuracyFile, v.Test+": responses", fmt.Sprint("num_perf_log_qsl_idx_match = ", c.found),
+		fmt.Sprint("num_perf_log_data_mismatch = ", differ), verdictLine(v.Passed))
 	return v.compareDetails(ref, run)
 }
 

@@ -139,7 +139,8 @@ func (v *verification) verify06(context.Context) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(fits)) {
 		if fits[taken] == 0 && fits[name] == count {
-			v.Findings = append(v.Findings, fmt.Sprintf("the log is of another type: as %s no answer has as many tokens as its token_count, as %s all have; give dtype %[2]s", taken, name))
+			v.Findings = append(v.Findings,
+				fmt.Sprintf("the log is of another type: as %s no answer has as many tokens as its token_count, as %s all have; give dtype %[2]s", taken, name))
 		}
 	}
 	v.write(accuracyFile, v.Test+end)

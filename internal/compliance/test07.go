@@ -70,7 +70,8 @@ func (v *verification) verify07(ctx context.Context) error {
 	if score < least {
 		v.fail(text, "the system answers worse in performance mode, or stops earlier", "the command of the score read another log or other ground truth")
 	}
-	v.write(accuracyFile, v.Test+": score in performance mode", fmt.Sprintf("score = %v", score), fmt.Sprintf("least score = %v", least), verdictLine(score >= least))
+	v.write(accuracyFile, v.Test+": score in performance mode", fmt.Sprintf("score = %v", score), fmt.Sprintf("least score = %v", least),
+		verdictLine(score >= least))
 	return nil
 }
 

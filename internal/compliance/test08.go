@@ -68,7 +68,8 @@ func (v *verification) verify08(context.Context) error {
 	var examples []string
 	note := func(r accuracy.Record, one accuracy.Recommendation, format string, args ...any) {
 		if len(examples) < mostExamples {
-			examples = append(examples, fmt.Sprintf("time %d, query %d (record %d of %s)", one.Time, one.Query, r.Number, v.responses)+fmt.Sprintf(format, args...))
+			examples = append(examples, fmt.Sprintf("time %d, query %d (record %d of %s)", one.Time, one.Query, r.Number, v.responses)+
+				fmt.Sprintf(format, args...))
 		}
 	}
 	if err := eachRecord(v.responses, func(r accuracy.Record) error {
@@ -97,9 +98,11 @@ func (v *verification) verify08(context.Context) error {
 		return err
 	}
 	passes := differ == 0 && unmatched == 0 && matched > 0
-	v.Facts = append(v.Facts, fmt.Sprintf("%d of %d recommendations have the entropy of the accuracy run's, within %v %%", matched-differ, performance, tolerance*100))
+	v.Facts = append(v.Facts, fmt.Sprintf("%d of %d recommendations have the entropy of the accuracy run's, within %v %%", matched-differ,
+		performance, tolerance*100))
 	if !passes {
-		v.fail(fmt.Sprintf("%d recommendations differ by more than %v %%, %d are not in the accuracy log, %d match", differ, tolerance*100, unmatched, matched-differ),
+		v.fail(fmt.Sprintf("%d recommendations differ by more than %v %%, %d are not in the accuracy log, %d match", differ, tolerance*100,
+			unmatched, matched-differ),
 			"the system computes less in performance mode, or the two logs are of different streams")
 		v.Findings = append(v.Findings, examples...)
 	}

@@ -198,7 +198,8 @@ func (r *resolver) rules() {
 	r.lookUp(rules.Conf, []string{r.model}, limitation.RuleSet, true, func(Entry) string { return origin })
 	for _, k := range loadgen.Settings() { // seeds of TEST05 that older confs do not have
 		seed := map[string]uint64{
-			"test05_qsl_rng_seed": rules.Test05.QSL, "test05_sample_index_rng_seed": rules.Test05.SampleIndex, "test05_schedule_rng_seed": rules.Test05.Schedule,
+			"test05_qsl_rng_seed": rules.Test05.QSL, "test05_sample_index_rng_seed": rules.Test05.SampleIndex,
+			"test05_schedule_rng_seed": rules.Test05.Schedule,
 		}[k.Key]
 		if seed != 0 {
 			r.assign(k, value{whole: seed}, fmt.Sprint(seed), origin, limitation.RuleSet)
@@ -363,7 +364,8 @@ func (r *resolver) checkMultiStream() {
 	case runs && kind == NoMultiStream:
 		r.warn("rules %s have no MultiStream scenario", r.request.Rules.Version)
 	case runs && kind == FixedIntervalQueries && r.target.MultiStreamMaxAsyncQueries > 1:
-		r.errs = append(r.errs, fmt.Errorf("max_async_queries is %d: MultiStream can have one query running at a time, as the rules ask", r.target.MultiStreamMaxAsyncQueries))
+		r.errs = append(r.errs, fmt.Errorf("max_async_queries is %d: MultiStream can have one query running at a time, as the rules ask",
+			r.target.MultiStreamMaxAsyncQueries))
 	case kind == BackToBackQueries:
 		for _, k := range loadgen.Settings() {
 			s := r.made[k]

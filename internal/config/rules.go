@@ -139,7 +139,9 @@ func ParseScenario(name string) (s loadgen.Scenario, isInteractive bool, err err
 	}
 	s, err = loadgen.ParseScenario(name)
 	if err != nil {
-		err = fmt.Errorf("unknown scenario %q%s", name, userinput.Want(name, []string{"SingleStream", "MultiStream", "Server", "Offline", "Interactive"}, "SingleStream, MultiStream, Server, Offline or Interactive"))
+		err = fmt.Errorf("unknown scenario %q%s", name,
+			userinput.Want(name, []string{"SingleStream", "MultiStream", "Server", "Offline", "Interactive"},
+				"SingleStream, MultiStream, Server, Offline or Interactive"))
 	}
 	return s, false, err
 }

@@ -35,7 +35,9 @@ func Precisions() []string { return []string{FP32, FP16, INT8, INT4} }
 // CheckPrecision says why a model cannot be had in a precision, if it is none of the choices.
 func CheckPrecision(precision string, choices ...string) error {
 	if p := strings.ToLower(precision); p == "bf16" || p == "bfloat16" {
-		return userinput.Errorf("precision", "%s: ONNX Runtime's CPU has no kernels for matrix products and convolutions in bfloat16: must be one of %s", precision, strings.Join(choices, ", "))
+		return userinput.Errorf("precision",
+			"%s: ONNX Runtime's CPU has no kernels for matrix products and convolutions in bfloat16: must be one of %s", precision,
+			strings.Join(choices, ", "))
 	}
 	return userinput.OneOf("precision", precision, choices...)
 }

@@ -171,7 +171,8 @@ func lstmWeights(c *tfcheckpoint.Checkpoint, cells []string, part string, dims [
 		cell := basicCell{kernel, bias, inputs, hidden}
 		variable, count, arrange := cell.part(part)
 		if want := product(dims) / int64(len(cells)); int64(count) != want {
-			return nil, fmt.Errorf("variable %q has shape %v, which gives %d numbers, expected %d: is it GNMT with layers of 1024?", variable.Name, variable.Dims, count, want)
+			return nil, fmt.Errorf("variable %q has shape %v, which gives %d numbers, expected %d: is it GNMT with layers of 1024?", variable.Name,
+				variable.Dims, count, want)
 		}
 		sources = append(sources, lazy([]int64{int64(count)}, func() ([]float32, error) {
 			v, err := c.Read(variable)

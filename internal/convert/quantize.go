@@ -183,18 +183,22 @@ func (q *QuantizeRequest) withConverter(ctx context.Context, o harness.Observer,
 func (q *QuantizeRequest) request(model workload.Model) (r Request, err error) {
 	method, output := quantize.MinMax, ".onnx"
 	if q.Precision == INT4 {
-		if field := userinput.FirstSet([]string{"calibration", "samples", "target", "method", "activations", "per_tensor"}, q.Calibration != "", q.Samples > 0, q.Target > 0,
+		if field := userinput.FirstSet([]string{"calibration", "samples", "target", "method", "activations", "per_tensor"}, q.Calibration != "",
+			q.Samples > 0, q.Target > 0,
 			q.Method != "", q.Activations != "" && q.Activations != string(quantize.U8), q.Quantize.PerTensor); field != "" {
-			return r, userinput.Errorf(field, "%s has 4-bit weights with a scale for each block of them and FP32 activations: nothing is calibrated, and there is no target", INT4)
+			return r, userinput.Errorf(field,
+				"%s has 4-bit weights with a scale for each block of them and FP32 activations: nothing is calibrated, and there is no target", INT4)
 		}
 	}
 	if model.Several() {
 		if field := userinput.FirstSet([]string{"calibration", "samples", "target", "method"},
 			q.Calibration != "", q.Samples > 0, q.Target > 0, q.Method != "" && q.Method != string(quantize.AtRunTime) && model.Recorded == 0); field != "" {
 			if model.Recorded > 0 {
-				return r, userinput.Errorf(field, "%s has several files, which are calibrated by the first %d samples, and without a target", q.Model, model.Recorded)
+				return r, userinput.Errorf(field, "%s has several files, which are calibrated by the first %d samples, and without a target",
+					q.Model, model.Recorded)
 			}
-			return r, userinput.Errorf(field, "%s has several files, which are quantised without calibration (%s) and without a target", q.Model, quantize.AtRunTime)
+			return r, userinput.Errorf(field, "%s has several files, which are quantised without calibration (%s) and without a target", q.Model,
+				quantize.AtRunTime)
 		}
 		output = ""
 	}
@@ -205,7 +209,8 @@ func (q *QuantizeRequest) request(model workload.Model) (r Request, err error) {
 	q.Activations, q.Rank = cmp.Or(q.Activations, string(quantize.U8)), cmp.Or(q.Rank, rankByScore)
 	named := q.Output != ""
 	q.Output = cmp.Or(q.Output, fmt.Sprintf("%s-%s%s", cmp.Or(q.Model, strings.TrimSuffix(model.Name, filepath.Ext(model.Name))), q.Precision, output))
-	r = Request{Precision: q.Precision, Options: q.Quantize, Target: q.Target, ScoreCount: q.Count, RankByNoise: q.Rank == rankByNoise, Method: quantize.Method(q.Method)}
+	r = Request{Precision: q.Precision, Options: q.Quantize, Target: q.Target, ScoreCount: q.Count, RankByNoise: q.Rank == rankByNoise,
+		Method: quantize.Method(q.Method)}
 	r.Options.Activations = quantize.Activations(q.Activations)
 	for _, err := range []error{
 		CheckPrecision(q.Precision, INT8, FP16, INT4),

@@ -54,7 +54,8 @@ func (c Converter) prepare(ctx context.Context, indices []int, most int) (s *sam
 	}
 	alike := func(a, b workload.Slot) bool { return slices.Equal(a.Shape, b.Shape) }
 	if i := slices.IndexFunc(indices, func(n int) bool { return f.batch > 1 && !slices.EqualFunc(w.Row(n), w.Row(indices[0]), alike) }); i >= 0 {
-		return nil, fmt.Errorf("preparing the calibration samples: %d and %d differ in shape, and the model takes %d at once", indices[0], indices[i], f.batch)
+		return nil, fmt.Errorf("preparing the calibration samples: %d and %d differ in shape, and the model takes %d at once", indices[0],
+			indices[i], f.batch)
 	}
 	store, err := workload.NewStore(len(indices), func(i int) []workload.Slot { return w.Row(indices[i]) })
 	if err != nil {
@@ -104,7 +105,8 @@ func (c Converter) open() (*workload.Workload, fit, error) {
 		return nil, fit{}, err
 	}
 	w, err := c.Model.Open(workload.Setup{
-		ModelPath: c.Source, DatasetDir: c.DatasetDir, Ports: map[string]workload.Ports{workload.Only: {Inputs: inputs, Outputs: outputs}}, Options: c.Options,
+		ModelPath: c.Source, DatasetDir: c.DatasetDir, Ports: map[string]workload.Ports{workload.Only: {Inputs: inputs, Outputs: outputs}},
+		Options: c.Options,
 	})
 	if err != nil {
 		return nil, fit{}, err

@@ -230,7 +230,8 @@ func (l detectionLayout) open(dir string, o Options) (*Detection, error) {
 	}
 	switch {
 	case len(d.images) == 0:
-		return nil, fmt.Errorf("opening %s: %s lists no images%s", l.name, path, map[bool]string{true: " whose licence the benchmark allows"}[l.licences != nil])
+		return nil, fmt.Errorf("opening %s: %s lists no images%s", l.name, path,
+			map[bool]string{true: " whose licence the benchmark allows"}[l.licences != nil])
 	case o.Count > len(d.images):
 		return nil, fmt.Errorf("opening %s: %d images are wanted, %s lists %d", l.name, o.Count, path, len(d.images))
 	case o.Count == 0:

@@ -96,7 +96,8 @@ func OpenRequests(dir string, l RequestLayout, share float64, count int) (_ *Req
 		}
 		r.History, r.Candidates = min(r.History, l.History), min(int(of[4*l.at(r.Time)]), l.Candidates)
 		if r.Candidates == 0 {
-			return nil, fmt.Errorf("%s: user %d has no candidates at time stamp %d, at which %s has the user", d.file(r.User), r.User, l.Trained+r.Time, RequestUsers)
+			return nil, fmt.Errorf("%s: user %d has no candidates at time stamp %d, at which %s has the user", d.file(r.User), r.User,
+				l.Trained+r.Time, RequestUsers)
 		}
 	}
 	return d, nil
@@ -168,7 +169,8 @@ func listRequests(dir string, l RequestLayout, share float64, count int) (*Reque
 	for time := range l.Times - l.Trained {
 		of := totals[l.Trained+time]
 		if len(of) < len(d.starts) {
-			return nil, nil, fmt.Errorf("%s: line %d has %d numbers, not one for each file: %d", filepath.Join(dir, RequestTotals), l.Trained+time+1, len(of), len(d.starts))
+			return nil, nil, fmt.Errorf("%s: line %d has %d numbers, not one for each file: %d", filepath.Join(dir, RequestTotals),
+				l.Trained+time+1, len(of), len(d.starts))
 		}
 		there := int(of[len(d.starts)-1])
 		n := there
@@ -257,7 +259,8 @@ func (d *Requests) fields(user int64) (fields [][]byte, err error) {
 	}
 	line, _, _ = bytes.Cut(line, []byte("\n"))
 	if fields, err = splitLists(bytes.TrimSuffix(line, []byte("\r"))); err == nil && len(fields) != 4*d.layout.groups() {
-		err = fmt.Errorf("%d lists, not %d: four for each of %d time stamps, before them and after the training", len(fields), 4*d.layout.groups(), d.layout.Times)
+		err = fmt.Errorf("%d lists, not %d: four for each of %d time stamps, before them and after the training", len(fields), 4*d.layout.groups(),
+			d.layout.Times)
 	}
 	return fields, err
 }

@@ -88,7 +88,8 @@ func seenPath(dir string) (string, error) {
 	return home.DataDir("seen", hex.EncodeToString(sum[:10])+".json")
 }
 
-// Compare compares the files of a data set, a folder or one file, with their checksums. Contents are read once, and again after a change of size, times or inode.
+// Compare compares the files of a data set, a folder or one file, with their checksums. Contents are read once, and again after a change of
+// size, times or inode.
 func Compare(ctx context.Context, dir string, o CompareOptions) (*Comparison, error) {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -201,7 +202,8 @@ func (s *seen) write(record string) error {
 }
 
 // read computes the sums of files, those of MD5 where one is published.
-func (s *seen) read(ctx context.Context, dir string, files []fileio.Found, published map[string][]File, o Observer) (unreadable map[string]error, err error) {
+func (s *seen) read(ctx context.Context, dir string, files []fileio.Found, published map[string][]File, o Observer) (unreadable map[string]error,
+	err error) {
 	if len(files) == 0 {
 		return nil, nil
 	}

@@ -338,7 +338,8 @@ func newStatusError(resp *http.Response) error {
 		text += ": it wants a login or an agreement"
 	case http.StatusNotFound, http.StatusGone:
 		text += ": the file was removed"
-	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
+		http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		err := errors.New(text)
 		if s, _ := strconv.Atoi(resp.Header.Get("Retry-After")); s > 0 {
 			err = fmt.Errorf("%w, %w", err, &backoff.RetryAfterError{Duration: min(time.Duration(s)*time.Second, longestPause)})

@@ -156,7 +156,8 @@ func (j *job) wantedFrom(from string) (names []string, err error) {
 	patterns, cases := j.item.Folder.Files, j.item.Cases
 	there := map[string]bool{}
 	err = fs.WalkDir(os.DirFS(from), ".", func(name string, d fs.DirEntry, err error) error {
-		wanted := checkPath(name) == nil && (len(patterns) == 0 || matchAny(patterns, name)) && (len(cases) == 0 || slices.Contains(cases, firstElement(name)))
+		wanted := checkPath(name) == nil && (len(patterns) == 0 || matchAny(patterns, name)) &&
+			(len(cases) == 0 || slices.Contains(cases, firstElement(name)))
 		if err == nil && wanted && isFile(filepath.Join(from, filepath.FromSlash(name))) { // or a link to one
 			names, there[name] = append(names, name), true
 		}
@@ -186,7 +187,8 @@ func (j *job) wantedFrom(from string) (names []string, err error) {
 		}
 	}
 	if len(missing) > 0 {
-		return nil, fmt.Errorf("%s has %d of the %d cases of %s: %s is missing, and %d more files", from, whole, given, j.item.Name, missing[0], len(missing)-1)
+		return nil, fmt.Errorf("%s has %d of the %d cases of %s: %s is missing, and %d more files", from, whole, given, j.item.Name, missing[0],
+			len(missing)-1)
 	}
 	return names, nil
 }

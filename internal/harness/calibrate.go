@@ -73,7 +73,8 @@ func (r *run) chooseLatencyBound() error {
 		auto := (factor*r.warm.latency + time.Millisecond - 1).Truncate(time.Millisecond)
 		r.cfg.Settings.ServerTargetLatency = auto
 		r.set("target_latency", fmt.Sprint(auto), fmt.Sprintf("auto: %d × the %s of one sample", factor, took), "")
-		r.cfg.Observer.Note(fmt.Sprintf("one sample takes %s; the latency bound of %s has no room for two: using %s%s", took, units.Duration(bound), units.Duration(auto), r.openDivision()))
+		r.cfg.Observer.Note(fmt.Sprintf("one sample takes %s; the latency bound of %s has no room for two: using %s%s", took, units.Duration(bound),
+			units.Duration(auto), r.openDivision()))
 		return nil
 	}
 	if r.warm.least <= bound {
@@ -178,7 +179,8 @@ func (r *run) chooseInterval(ctx context.Context) error {
 		took := units.Duration(t.latency)
 		s.MultiStreamQPS = 1 / auto.Seconds()
 		r.set("target_qps", rateSetting(s.MultiStreamQPS), fmt.Sprintf("auto: an interval of %d × the %s of a query", factor, took), "")
-		r.cfg.Observer.Note(fmt.Sprintf("a query of %s takes %s; the official interval is %s: using %s%s", units.Count(t.samples, "sample"), took, units.Duration(interval), units.Duration(auto), r.openDivision()))
+		r.cfg.Observer.Note(fmt.Sprintf("a query of %s takes %s; the official interval is %s: using %s%s", units.Count(t.samples, "sample"), took,
+			units.Duration(interval), units.Duration(auto), r.openDivision()))
 	}
 	return err
 }
@@ -249,7 +251,8 @@ func (r *run) chooseRate(ctx context.Context) error {
 		c.SamplesPerSecond = capacity
 		s.ServerTargetQPS = load * capacity
 		c.Chosen = report.Metric{Name: "target_qps", Value: s.ServerTargetQPS, Unit: "queries/s"}
-		c.Reason = fmt.Sprintf("measured %s with %s, %s; using %.0f %% to keep %s below %s", units.Text(capacity, "samples/s"), who, how, load*100, what, units.Duration(bound))
+		c.Reason = fmt.Sprintf("measured %s with %s, %s; using %.0f %% to keep %s below %s", units.Text(capacity, "samples/s"), who, how, load*100,
+			what, units.Duration(bound))
 		if took > bound {
 			c.Reason = fmt.Sprintf("measured %s with %s, %s; using %.0f %%, which the machine sustains", units.Text(capacity, "samples/s"), who, how, load*100)
 		}
@@ -358,7 +361,8 @@ func (r *run) chooseQueryCount(ctx context.Context) error {
 	}
 	before := *target
 	origin := fmt.Sprintf("quick run: %s would take %s", units.Count(s.MinQueryCount, "query"), units.Text(took, "s"))
-	text := fmt.Sprintf("slow model: %s and the median instead of %s and %s", units.Count(few, "query"), units.Number(float64(s.MinQueryCount)), units.Percentile(before))
+	text := fmt.Sprintf("slow model: %s and the median instead of %s and %s", units.Count(few, "query"), units.Number(float64(s.MinQueryCount)),
+		units.Percentile(before))
 	if few < needed {
 		s.MinDuration = min(s.MinDuration, time.Duration(float64(few-1)*gap*1e9))
 		r.set("min_duration", s.MinDuration.String(), origin, limitation.QuickRun)
@@ -383,7 +387,8 @@ func (r *run) checkHeadroom(ctx context.Context) error {
 	if r.cfg.Settings.Scenario != loadgen.Server || r.cfg.Settings.Mode == loadgen.AccuracyOnly || target < from {
 		return nil
 	}
-	alone, err := selftest.Test{Scenario: loadgen.Server, TargetQPS: factor * target, Duration: 200 * time.Millisecond, NewPacer: r.cfg.NewPacer}.Run(ctx)
+	alone, err := selftest.Test{Scenario: loadgen.Server, TargetQPS: factor * target, Duration: 200 * time.Millisecond,
+		NewPacer: r.cfg.NewPacer}.Run(ctx)
 	if err != nil {
 		return err
 	}

@@ -120,7 +120,8 @@ func (r *run) tryLoad(ctx context.Context, trial peak.Trial, state *peak.State, 
 		if err == nil && lacksQueries(traffic) {
 			least := r.cfg.Settings.MinQueryCount
 			r.cfg.Settings.MinQueryCount = 2 * traffic.Performance.EarlyStopping.Processed
-			r.cfg.Observer.Note(fmt.Sprintf("%s kept the bound, but for the number of queries: testing it with twice as many", units.Text(trial.Load, state.Unit)))
+			r.cfg.Observer.Note(fmt.Sprintf("%s kept the bound, but for the number of queries: testing it with twice as many",
+				units.Text(trial.Load, state.Unit)))
 			traffic, err = r.issue(ctx, dir)
 			r.cfg.Settings.MinQueryCount = least
 		}
@@ -148,7 +149,8 @@ func (r *run) tryLoad(ctx context.Context, trial peak.Trial, state *peak.State, 
 // lacksQueries reports whether a test at full length kept its bound, and lacks only the queries by which early stopping is sure.
 func lacksQueries(test *loadgen.Result) bool {
 	p := test.Performance
-	return p != nil && !test.Valid() && test.Interrupted == nil && len(test.Faults) == 0 && p.PerfConstraintsMet && p.MinDurationMet && p.MinQueriesMet && p.GeneratorMet
+	return p != nil && !test.Valid() && test.Interrupted == nil && len(test.Faults) == 0 && p.PerfConstraintsMet && p.MinDurationMet &&
+		p.MinQueriesMet && p.GeneratorMet
 }
 
 // peakStep is the outcome of a test. A short one need not satisfy early stopping, but its latency must not have risen from its
@@ -234,7 +236,8 @@ func (r *run) peakBounds() (list []report.Objective) {
 		percentile = s.MultiStreamTargetLatencyPercentile
 		bounds[0].BoundNS = int64(float64(time.Second) / s.MultiStreamQPS)
 	case s.UseTokenLatencies:
-		bounds = []report.Objective{{Of: report.OfFirstToken, BoundNS: int64(s.ServerTTFTLatency)}, {Of: report.OfPerToken, BoundNS: int64(s.ServerTPOTLatency)}}
+		bounds = []report.Objective{{Of: report.OfFirstToken, BoundNS: int64(s.ServerTTFTLatency)},
+			{Of: report.OfPerToken, BoundNS: int64(s.ServerTPOTLatency)}}
 	}
 	for _, b := range bounds {
 		if b.Percentile = units.Percentile(percentile); b.BoundNS > 0 {
@@ -265,7 +268,8 @@ func (r *run) userConf(load float64) string {
 	line := func(key string, value float64) string {
 		return fmt.Sprintf("%s.%v.%s = %s", r.cfg.Model.Name, s.Scenario, key, units.Exact(value))
 	}
-	key, bound, boundValue, percentile := "target_qps", "target_latency", float64(s.ServerTargetLatency)/float64(time.Millisecond), s.ServerTargetLatencyPercentile
+	key, bound, boundValue, percentile := "target_qps", "target_latency", float64(s.ServerTargetLatency)/float64(time.Millisecond),
+		s.ServerTargetLatencyPercentile
 	if s.Scenario == loadgen.MultiStream {
 		key, bound, boundValue, percentile = "samples_per_query", "target_qps", s.MultiStreamQPS, s.MultiStreamTargetLatencyPercentile
 	}

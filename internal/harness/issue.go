@@ -63,7 +63,8 @@ func (r *run) issue(ctx context.Context, dir string) (*loadgen.Result, error) {
 }
 
 // traffic has the load generator run a test. The accuracy log and the checkpoint may be nil.
-func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.AccuracyLog, checkpoint func(*loadgen.Result)) (*loadgen.Result, error) {
+func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.AccuracyLog, checkpoint func(*loadgen.Result)) (
+	*loadgen.Result, error) {
 	if r.stuck {
 		return nil, errStillRunning
 	}

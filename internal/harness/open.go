@@ -39,8 +39,11 @@ func (r *run) open(ctx context.Context) error {
 	if performance > r.workload.Samples {
 		return userinput.Errorf("performance_sample_count", "%d samples are more than the %d of the data set", performance, r.workload.Samples)
 	}
-	if loaded := r.cfg.Settings.Effective(uint64(performance), uint64(r.workload.Samples)).PerformanceSampleCount; r.workload.Order != nil && loaded < uint64(r.workload.Samples) {
-		return userinput.Errorf("performance_sample_count", "%d samples are fewer than the %d of the data set, which follow each other in their own order: all of them must be in memory", loaded, r.workload.Samples)
+	if loaded := r.cfg.Settings.Effective(uint64(performance), uint64(r.workload.Samples)).PerformanceSampleCount; r.workload.Order != nil &&
+		loaded < uint64(r.workload.Samples) {
+		return userinput.Errorf("performance_sample_count",
+			"%d samples are fewer than the %d of the data set, which follow each other in their own order: all of them must be in memory", loaded,
+			r.workload.Samples)
 	}
 	r.qsl = &qsl{
 		name:        r.cfg.Model.Dataset,

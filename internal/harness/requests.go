@@ -65,7 +65,8 @@ func (r *run) writeRequests(test *loadgen.Result, dir string) (string, error) {
 	if p := test.Performance; p != nil && test.Effective.Mode != loadgen.SubmissionRun {
 		began = began.Add(p.Started)
 	}
-	header := requests.Header{Schema: requests.Schema, Program: r.cfg.Program, Created: test.StartTime.UTC().Truncate(time.Second), Model: r.cfg.Model.Name,
+	header := requests.Header{Schema: requests.Schema, Program: r.cfg.Program, Created: test.StartTime.UTC().Truncate(time.Second),
+		Model:    r.cfg.Model.Name,
 		Scenario: test.Effective.Scenario.String(), Times: requests.Times, Cut: kept.cut()}
 	err := fileio.WriteIn(dir, requests.FileName, func(w io.Writer) error {
 		return requests.Write(io.MultiWriter(w, sum), header, func(yield func(requests.Request) error) (err error) {
@@ -95,7 +96,8 @@ func (t *traces) request(s loadgen.SampleRecord, began time.Time) requests.Reque
 		}
 		return new(int64(d))
 	}
-	q := requests.Request{ID: uint64(s.ID), Sample: uint64(s.Index), DueNS: int64(s.Start), FirstTokenNS: known(s.FirstToken), DoneNS: known(s.Completed), Tokens: int64(max(s.Tokens, 0)), End: requests.Answered}
+	q := requests.Request{ID: uint64(s.ID), Sample: uint64(s.Index), DueNS: int64(s.Start), FirstTokenNS: known(s.FirstToken),
+		DoneNS: known(s.Completed), Tokens: int64(max(s.Tokens, 0)), End: requests.Answered}
 	if s.Completed < 0 {
 		q.End = requests.Unanswered
 	}

@@ -171,8 +171,10 @@ func (r *run) lengthen(test *loadgen.Result) bool {
 		return false
 	}
 	reached := float64(p.SampleCount) / p.LastCompletion.Seconds()
-	r.cfg.Observer.Note(fmt.Sprintf("the test took %s, less than %s, at %s instead of the %s that were measured before: running it again with more samples",
-		units.Duration(p.LastCompletion), units.Duration(r.cfg.Settings.MinDuration), units.Text(reached, "samples/s"), units.Number(r.calibration.SamplesPerSecond)))
+	r.cfg.Observer.Note(fmt.Sprintf(
+		"the test took %s, less than %s, at %s instead of the %s that were measured before: running it again with more samples",
+		units.Duration(p.LastCompletion), units.Duration(r.cfg.Settings.MinDuration), units.Text(reached, "samples/s"),
+		units.Number(r.calibration.SamplesPerSecond)))
 	r.cfg.Settings.OfflineExpectedQPS = offlineMargin * reached
 	r.calibration.SamplesPerSecond, r.calibration.Chosen.Value = reached, offlineMargin*reached
 	r.calibration.Reason = fmt.Sprintf("a test reached %s and was too short; a quarter more makes it long enough", units.Text(reached, "samples/s"))

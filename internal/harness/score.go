@@ -129,7 +129,8 @@ func otherReading(ctx context.Context, path string, m workload.Model, s workload
 	}
 	scored := func(log accuracy.Input, dtype accuracy.DType) string {
 		other := s
-		other.Options, other.Best, other.Keep, other.Progress = maps.Clone(s.Options), nil, "", func(int, int) {} // ranks are of samples as they were read first
+		// ranks are of samples as they were read first
+		other.Options, other.Best, other.Keep, other.Progress = maps.Clone(s.Options), nil, "", func(int, int) {}
 		if dtype != "" {
 			if other.Options == nil {
 				other.Options = workload.Values{}

@@ -31,7 +31,8 @@ func (r *run) openRaw() error {
 	}
 	w := r.workload
 	if w.Raw == nil || r.asksServers() {
-		return userinput.Errorf("timed_preprocessing", "%s: not possible, its samples are not made one by one of files or texts by the workers of this program", r.cfg.Model.Name)
+		return userinput.Errorf("timed_preprocessing",
+			"%s: not possible, its samples are not made one by one of files or texts by the workers of this program", r.cfg.Model.Name)
 	}
 	r.raw = &rawSamples{raw: w.Raw, rowOf: w.Row, content: make([]atomic.Pointer[[]byte], w.Samples)}
 	return nil

@@ -135,7 +135,8 @@ func (e EffectiveSettings) Validate(qslTotalSampleCount uint64) error {
 	check(e.ServerArrivals.Replay == "" || e.Mode == PerformanceOnly, "arrivals are replayed in performance mode, not in %v", e.Mode)
 	if a := e.ServerArrivals; a.Burst > 0 {
 		n := a.Factor * e.TargetQPS * a.Burst.Seconds()
-		check(n >= 1, "bursts of %v at %g times %s have %s queries on average, expected at least one", a.Burst, a.Factor, units.Text(e.TargetQPS, "queries/s"), units.Number(n))
+		check(n >= 1, "bursts of %v at %g times %s have %s queries on average, expected at least one", a.Burst, a.Factor,
+			units.Text(e.TargetQPS, "queries/s"), units.Number(n))
 	}
 	check(e.SamplesPerQuery > 0 || e.Mode == AccuracyOnly, // whose query is the loaded set
 		"the query would have no samples: min_query_count and target_qps times min_duration are both 0")
@@ -151,6 +152,7 @@ func (e EffectiveSettings) Validate(qslTotalSampleCount uint64) error {
 
 	queries, _ := e.Prepared()
 	check(queries*float64(e.SamplesPerQuery) <= maxSamples,
-		"%s of %s are more than the %s a test can have", units.Count(queries, "query"), units.Count(e.SamplesPerQuery, "sample"), units.Count(uint64(maxSamples), "sample"))
+		"%s of %s are more than the %s a test can have", units.Count(queries, "query"), units.Count(e.SamplesPerQuery, "sample"),
+		units.Count(uint64(maxSamples), "sample"))
 	return errors.Join(errs...)
 }

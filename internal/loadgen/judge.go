@@ -150,8 +150,10 @@ func (p *Performance) warnings() (list []string) {
 		list = append(list, c.String())
 	}
 	if p.MaxIssueDelay != 0 && p.IssueDelay.Target > p.MaxIssueDelay && p.GeneratorDelay.Target <= p.MaxIssueDelay {
-		list = append(list, fmt.Sprintf("queries were issued %s late at the %s percentile, because the SUT was still inside IssueQuery when they were due: "+
-			"that is part of its latency; the generator itself was %s late", units.Duration(p.IssueDelay.Target), units.Ordinal(p.Effective.TargetLatencyPercentile), units.Duration(p.GeneratorDelay.Target)))
+		list = append(list, fmt.Sprintf(
+			"queries were issued %s late at the %s percentile, because the SUT was still inside IssueQuery when they were due: "+
+				"that is part of its latency; the generator itself was %s late", units.Duration(p.IssueDelay.Target),
+			units.Ordinal(p.Effective.TargetLatencyPercentile), units.Duration(p.GeneratorDelay.Target)))
 	}
 	return list
 }

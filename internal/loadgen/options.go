@@ -103,7 +103,8 @@ type Progress struct {
 // Needed is how many queries early stopping asks for if latencies stay as they are; 0: it does not apply, or no number suffices.
 func (p Progress) Needed() uint64 {
 	t := p.Test
-	if t == nil || p.Accuracy || t.WithoutEarlyStopping || t.FixedInterval || t.UseTokenLatencies || !(t.TargetLatencyPercentile > 0 && t.TargetLatencyPercentile < 1) {
+	if t == nil || p.Accuracy || t.WithoutEarlyStopping || t.FixedInterval || t.UseTokenLatencies ||
+		!(t.TargetLatencyPercentile > 0 && t.TargetLatencyPercentile < 1) {
 		return 0
 	}
 	switch {
@@ -157,7 +158,8 @@ func (p Progress) Outlook() (verdict, reason string) {
 	switch needed, expected := p.Needed(), p.Expected(); {
 	case p.RecentTarget == 0:
 	case bound > 0 && p.RecentTarget > bound:
-		return "INVALID", fmt.Sprintf("%s is %s × the bound", units.Percentile(percentile), units.Exact(units.Rounded(p.RecentTarget.Seconds()/bound.Seconds(), 2)))
+		return "INVALID", fmt.Sprintf("%s is %s × the bound", units.Percentile(percentile),
+			units.Exact(units.Rounded(p.RecentTarget.Seconds()/bound.Seconds(), 2)))
 	case needed > expected:
 		return "INVALID", fmt.Sprintf("early stopping needs %s, the test will have %s", units.Count(needed, "query"), units.Number(float64(expected)))
 	case bound > 0:

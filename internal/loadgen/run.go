@@ -188,7 +188,8 @@ func (t *test) newPhase(ctx context.Context, e EffectiveSettings, set loadableSe
 	rec.faults, rec.needsFirstToken = &t.faults, e.UseTokenLatencies && e.Scenario != Offline
 	p := &phase{
 		e: e, accuracy: accuracy, number: 1, of: 1,
-		sut: t.sut, pacer: t.opts.NewPacer, maxOutstanding: t.opts.MaxOutstanding, traffic: traffic, rec: rec, events: t.events, started: make(chan struct{}),
+		sut: t.sut, pacer: t.opts.NewPacer, maxOutstanding: t.opts.MaxOutstanding, traffic: traffic, rec: rec, events: t.events,
+		started: make(chan struct{}),
 	}
 	if t.opts.AccuracyLog == nil || !accuracy && accuracyLogProbability(e) <= 0 {
 		return p, nil

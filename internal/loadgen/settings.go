@@ -258,7 +258,8 @@ func (s TestSettings) Validate() error {
 	check(s.MinDuration >= 0, "min_duration must not be negative, is %v", s.MinDuration)
 	check(s.MaxDuration >= 0, "max_duration must not be negative, is %v", s.MaxDuration)
 	check(!s.PerformanceIssueUnique || !s.PerformanceIssueSame, "performance_issue_unique and performance_issue_same exclude each other")
-	check(s.AccuracyLogProbability >= 0 && s.AccuracyLogProbability <= 1, "accuracy_log_probability must be between 0 and 100 %%, is %g %%", s.AccuracyLogProbability*100)
+	check(s.AccuracyLogProbability >= 0 && s.AccuracyLogProbability <= 1, "accuracy_log_probability must be between 0 and 100 %%, is %g %%",
+		s.AccuracyLogProbability*100)
 	return errors.Join(errs...)
 }
 

@@ -197,7 +197,8 @@ var errNoQueries = errors.New("the settings ask for no query at all: min_query_c
 type FewSamplesError struct{ Loaded, PerQuery int }
 
 func (e *FewSamplesError) Error() string {
-	return fmt.Sprintf("each sample is to be issued once, in queries of %d, and only %d are loaded: the test needs a larger data set or a smaller performance_sample_count_override", e.PerQuery, e.Loaded)
+	return fmt.Sprintf("each sample is to be issued once, in queries of %d, and only %d are loaded: the test needs a larger data set or a "+
+		"smaller performance_sample_count_override", e.PerQuery, e.Loaded)
 }
 
 // newTraffic prepares to draw the traffic of one loaded set.

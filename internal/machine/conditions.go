@@ -37,7 +37,8 @@ func CurrentConditions() Conditions {
 func kernelSettings(root string) (list []string) {
 	const base = "sys/devices/system/cpu"
 	if g := line(root, base+"/cpu0/cpufreq/scaling_governor"); g != "" && g != "performance" {
-		list = append(list, fmt.Sprintf("the frequency governor is %s: single queries may wait for the clock to rise; sudo cpupower frequency-set -g performance", g))
+		list = append(list, fmt.Sprintf(
+			"the frequency governor is %s: single queries may wait for the clock to rise; sudo cpupower frequency-set -g performance", g))
 	}
 	if line(root, base+"/intel_pstate/no_turbo") == "0" || line(root, base+"/cpufreq/boost") == "1" {
 		list = append(list, "turbo is on: the clock depends on temperature and on the number of busy cores")
@@ -80,7 +81,8 @@ func (c Conditions) During(after Conditions) []string {
 		list = append(list, fmt.Sprintf("the processor throttled %d times because of heat: results are slower than the machine could be", n))
 	}
 	if all := after.all - c.all; all > 0 && (after.stolen-c.stolen)/all > mostStolen {
-		list = append(list, fmt.Sprintf("%.0f %% CPU steal: the hypervisor ran other VMs; latencies and rates suffer and vary", 100*(after.stolen-c.stolen)/all))
+		list = append(list, fmt.Sprintf("%.0f %% CPU steal: the hypervisor ran other VMs; latencies and rates suffer and vary",
+			100*(after.stolen-c.stolen)/all))
 	}
 	return list
 }

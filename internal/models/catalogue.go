@@ -74,7 +74,8 @@ func InRound(version, name string, m workload.Model) workload.Model {
 func find(name string, among []workload.Model) (workload.Model, error) {
 	own := func(m workload.Model) bool { return userinput.Same(m.Name, name) }
 	other := func(m workload.Model) bool {
-		return slices.ContainsFunc(slices.Concat([]string{m.Rules.Name}, m.Aliases, m.Rules.Aliases), func(n string) bool { return userinput.Same(n, name) })
+		return slices.ContainsFunc(slices.Concat([]string{m.Rules.Name}, m.Aliases, m.Rules.Aliases),
+			func(n string) bool { return userinput.Same(n, name) })
 	}
 	for _, is := range []func(workload.Model) bool{own, other} {
 		if i := slices.IndexFunc(among, is); i >= 0 {

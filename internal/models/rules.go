@@ -48,8 +48,8 @@ func RuleNames() []string {
 	return names
 }
 
-// others are the benchmarks of the rules that the catalogue lacks. Samples are from the table of inference_rules.adoc, appendix "Datacenter Bandwidth Requirements" (ingress and egress); models that
-// are no longer in it have their last values.
+// others are the benchmarks of the rules that the catalogue lacks. Samples are from the table of inference_rules.adoc, appendix "Datacenter
+// Bandwidth Requirements" (ingress and egress); models that are no longer in it have their last values.
 func others() []config.Model {
 	return []config.Model{
 		{

@@ -121,7 +121,8 @@ func (g *Graph) allNodes(yield func(*Node) bool) bool {
 func (g *Graph) SizedByData() *Node {
 	for n := range g.AllNodes() {
 		known := slices.Contains([]string{"", "ai.onnx", "ai.onnx.ml", "com.microsoft"}, n.Domain)
-		if !known || slices.Contains([]string{"NonZero", "NonMaxSuppression", "Unique", "Compress", "Range", "Loop", "ConcatFromSequence", "StringSplit"}, n.Op) {
+		if !known || slices.Contains([]string{"NonZero", "NonMaxSuppression", "Unique", "Compress", "Range", "Loop", "ConcatFromSequence",
+			"StringSplit"}, n.Op) {
 			return n
 		}
 	}

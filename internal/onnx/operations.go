@@ -114,7 +114,8 @@ func (o *Operations) weight(t *Tensor, aside, bias, packed map[string]bool) {
 		return
 	}
 	switch t.Type {
-	case Float32, Float64, Float16, BFloat16, Int8, Uint8, Int4, Uint4, Int2, Uint2, Float4E2M1, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ:
+	case Float32, Float64, Float16, BFloat16, Int8, Uint8, Int4, Uint4, Int2, Uint2, Float4E2M1, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2,
+		Float8E5M2FNUZ:
 	case Int32:
 		if !bias[t.Name] {
 			return

@@ -76,7 +76,8 @@ func try[A, B any](list []A, convert func(A) (B, error)) ([]B, error) {
 
 // modelOf and (*Model).proto leave the graph out.
 func modelOf(p *onnxpb.ModelProto) *Model {
-	m := &Model{IRVersion: p.GetIrVersion(), Producer: p.GetProducerName(), Doc: p.GetDocString(), Metadata: each(p.GetMetadataProps(), propertyOf), Extra: extraOf(p)}
+	m := &Model{IRVersion: p.GetIrVersion(), Producer: p.GetProducerName(), Doc: p.GetDocString(), Metadata: each(p.GetMetadataProps(), propertyOf),
+		Extra: extraOf(p)}
 	for _, o := range p.GetOpsetImport() {
 		m.Opsets = append(m.Opsets, Opset{o.GetDomain(), o.GetVersion()})
 	}
@@ -84,7 +85,8 @@ func modelOf(p *onnxpb.ModelProto) *Model {
 }
 
 func (m *Model) proto() *onnxpb.ModelProto {
-	p := &onnxpb.ModelProto{IrVersion: opt(m.IRVersion), ProducerName: opt(m.Producer), DocString: opt(m.Doc), MetadataProps: each(m.Metadata, Property.proto)}
+	p := &onnxpb.ModelProto{IrVersion: opt(m.IRVersion), ProducerName: opt(m.Producer), DocString: opt(m.Doc),
+		MetadataProps: each(m.Metadata, Property.proto)}
 	for _, o := range m.Opsets {
 		p.OpsetImport = append(p.OpsetImport, &onnxpb.OperatorSetIdProto{Domain: &o.Domain, Version: &o.Version})
 	}
@@ -100,7 +102,8 @@ func (p Property) proto() *onnxpb.StringStringEntryProto {
 }
 
 func graphOf(p *onnxpb.GraphProto) (*Graph, error) {
-	g := &Graph{Name: p.GetName(), Inputs: each(p.GetInput(), valueOf), Outputs: each(p.GetOutput(), valueOf), Values: each(p.GetValueInfo(), valueOf), Extra: extraOf(p)}
+	g := &Graph{Name: p.GetName(), Inputs: each(p.GetInput(), valueOf), Outputs: each(p.GetOutput(), valueOf),
+		Values: each(p.GetValueInfo(), valueOf), Extra: extraOf(p)}
 	var err error
 	if g.Nodes, err = try(p.GetNode(), nodeOf); err != nil {
 		return nil, err
@@ -119,7 +122,8 @@ func (g *Graph) proto() (*onnxpb.GraphProto, error) {
 
 // protoWithout leaves the initializers out.
 func (g *Graph) protoWithout() (*onnxpb.GraphProto, error) {
-	p := &onnxpb.GraphProto{Name: opt(g.Name), Input: each(g.Inputs, (*Value).proto), Output: each(g.Outputs, (*Value).proto), ValueInfo: each(g.Values, (*Value).proto)}
+	p := &onnxpb.GraphProto{Name: opt(g.Name), Input: each(g.Inputs, (*Value).proto), Output: each(g.Outputs, (*Value).proto),
+		ValueInfo: each(g.Values, (*Value).proto)}
 	var err error
 	p.Node, err = try(g.Nodes, (*Node).proto)
 	return with(p, g.Extra), err

@@ -82,9 +82,11 @@ func Lookup(name string) (Pipeline, error) {
 
 // Changes says what the changes of Lookup may be.
 const Changes = "resize=PIXELS of the shorter side before the middle is cut out, NxN of both sides, stretch or pad; " +
-	"kernel=opencv-linear, opencv-area, pillow-bilinear or pillow-bicubic; scale, mean and std, as (pixel/scale − mean)/std, a number for all channels, or three with / between in the model's order; order=rgb or bgr; exif=apply or ignore the orientation"
+	"kernel=opencv-linear, opencv-area, pillow-bilinear or pillow-bicubic; scale, mean and std, as (pixel/scale − mean)/std, a number for " +
+	"all channels, or three with / between in the model's order; order=rgb or bgr; exif=apply or ignore the orientation"
 
-var kernels = map[string]Kernel{"opencv-linear": CV2Linear, "opencv-area": CV2Area, "pillow-bilinear": PillowBilinear, "pillow-bicubic": PillowBicubic}
+var kernels = map[string]Kernel{"opencv-linear": CV2Linear, "opencv-area": CV2Area, "pillow-bilinear": PillowBilinear,
+	"pillow-bicubic": PillowBicubic}
 
 // changed is the pipeline with changes. Each of scale, mean and std that is missing then does nothing, but scale is 255.
 func (p Pipeline) changed(changes string) (Pipeline, error) {

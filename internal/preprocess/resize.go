@@ -14,12 +14,13 @@ type Kernel uint8
 
 // The kernels.
 const (
-	CV2Linear       Kernel = iota // OpenCV INTER_LINEAR, of bytes or float32
-	CV2Area                       // OpenCV INTER_AREA, of bytes
-	PillowBilinear                // Pillow BILINEAR, antialiased, of bytes, sideways first as up to Pillow 12: 13 resizes much taller images downwards first
-	PillowBicubic                 // Pillow BICUBIC, antialiased, of bytes
-	TFLiteBilinear                // TFLite ResizeBilinear, neither corners aligned nor half pixels, of float32
-	DeepLabBilinear               // TensorFlow resize_bilinear with aligned corners, as bytes as DeepLab's padding leaves them
+	CV2Linear Kernel = iota // OpenCV INTER_LINEAR, of bytes or float32
+	CV2Area                 // OpenCV INTER_AREA, of bytes
+	// Pillow BILINEAR, antialiased, of bytes, sideways first as up to Pillow 12: 13 resizes much taller images downwards first
+	PillowBilinear
+	PillowBicubic   // Pillow BICUBIC, antialiased, of bytes
+	TFLiteBilinear  // TFLite ResizeBilinear, neither corners aligned nor half pixels, of float32
+	DeepLabBilinear // TensorFlow resize_bilinear with aligned corners, as bytes as DeepLab's padding leaves them
 )
 
 // A Size is that of an image in pixels.

@@ -29,7 +29,8 @@ type Agreement struct {
 
 // String is the comparison as users read it.
 func (a Agreement) String() string {
-	text := fmt.Sprintf("largest difference %s of the output's largest value, noise %s of the signal, over %s", units.Number(a.LargestError), units.Number(a.Noise), units.Count(a.Samples, "sample"))
+	text := fmt.Sprintf("largest difference %s of the output's largest value, noise %s of the signal, over %s", units.Number(a.LargestError),
+		units.Number(a.Noise), units.Count(a.Samples, "sample"))
 	if a.Answers > 0 {
 		text = fmt.Sprintf("%s of %s equal, %s", units.Percent(float64(a.Equal)/float64(a.Answers)), units.Count(a.Answers, "answer"), text)
 	}

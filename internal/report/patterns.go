@@ -109,12 +109,14 @@ func (r *Results) Limit() string {
 	}
 	share := 100 * busy / float64(len(r.Workers)) / (float64(p.DurationNS) / 1e9)
 	mean := float64(samples) / float64(max(batches, 1))
-	text := fmt.Sprintf("%s × %s, %.0f %% busy", units.Count(len(r.Workers), "worker"), units.Count(max(r.Backend.Threads, 1), "thread"), min(share, 100))
+	text := fmt.Sprintf("%s × %s, %.0f %% busy", units.Count(len(r.Workers), "worker"), units.Count(max(r.Backend.Threads, 1), "thread"),
+		min(share, 100))
 	if mean > 1.05 {
 		text += ", batches of " + units.Number(mean)
 	}
 	below := r.BelowOneSample()
-	if few, there := r.constraint(loadgen.ConstraintEarlyStopping); there && !below && !few.Met && few.Observed != nil && few.Observed.Value < few.Required.Value {
+	if few, there := r.constraint(loadgen.ConstraintEarlyStopping); there && !below && !few.Met && few.Observed != nil &&
+		few.Observed.Value < few.Required.Value {
 		text += fmt.Sprintf("; too few queries for a verdict: %.0f of %.0f", few.Observed.Value, few.Required.Value)
 	}
 	generator, scheduled := r.constraint(loadgen.ConstraintGenerator)
@@ -123,7 +125,8 @@ func (r *Results) Limit() string {
 	case scheduled && !generator.Met:
 		return "the load generator, which was late (" + text + ")"
 	case below:
-		return fmt.Sprintf("the latency bound of %s: one sample alone takes %s (%s)", strings.TrimPrefix(bound.RequiredText(), "≤ "), nanoseconds(r.Backend.WarmUp.LatencyNS), text)
+		return fmt.Sprintf("the latency bound of %s: one sample alone takes %s (%s)", strings.TrimPrefix(bound.RequiredText(), "≤ "),
+			nanoseconds(r.Backend.WarmUp.LatencyNS), text)
 	case bounded && bound.Met && share < 90 && r.Scenario == loadgen.Server.String():
 		if r.Calibration != nil {
 			return "the rate chosen to keep the bound of " + strings.TrimPrefix(bound.RequiredText(), "≤ ") + " (" + text + ")"

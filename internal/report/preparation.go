@@ -17,5 +17,6 @@ type Preparation struct {
 
 // String is the preparation in a line.
 func (p *Preparation) String() string {
-	return fmt.Sprintf("%s inside the latency: %s a sample, %s of the workers' time", p.What, units.Duration(time.Duration(p.SampleNS)), units.Percent(p.Share))
+	return fmt.Sprintf("%s inside the latency: %s a sample, %s of the workers' time", p.What, units.Duration(time.Duration(p.SampleNS)),
+		units.Percent(p.Share))
 }

@@ -66,7 +66,8 @@ func addEnergy(results *report.Results, source string, record *power.Record, err
 			for i, w := range part.Watts {
 				watts[i] = report.PowerAt(w)
 			}
-			e.Parts = append(e.Parts, report.EnergyPart{Name: part.Name, Joules: part.Joules, MeanWatts: part.MeanWatts, PeakWatts: part.PeakWatts, Watts: watts})
+			e.Parts = append(e.Parts, report.EnergyPart{Name: part.Name, Joules: part.Joules, MeanWatts: part.MeanWatts, PeakWatts: part.PeakWatts,
+				Watts: watts})
 		}
 	}
 	if record == nil {

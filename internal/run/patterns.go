@@ -28,7 +28,8 @@ const (
 // interruption, or of all of them.
 func Patterns(ctx context.Context, q Request, o Observer) (list []report.Pattern, err error) {
 	q.Quick, q.Longest = true, patternMost
-	q.Settings = append([]config.Override{{Key: "min_duration", Value: patternTime, Origin: config.QuickOrigin, Role: limitation.QuickRun}}, q.Settings...)
+	q.Settings = append([]config.Override{{Key: "min_duration", Value: patternTime, Origin: config.QuickOrigin, Role: limitation.QuickRun}},
+		q.Settings...)
 	o = &Part{Observer: o, Noted: map[string]bool{}}
 	output, settings, auto, failed := q.Output, q.Settings, q.AutoLatency, 0
 	for _, s := range loadgen.Scenarios() {

@@ -40,7 +40,8 @@ func (r *Resolved) builtInModel() bool {
 }
 
 // sourceOfModel says where the files of the user's model come from. What is known, or stated in a file that can be forged,
-// is a note; a file (with its fingerprint in prints) of unknown source is a limitation in the closed division, whose models are made of the official weights.
+// is a note; a file (with its fingerprint in prints) of unknown source is a limitation in the closed division, whose models are made of the
+// official weights.
 func (r *Resolved) sourceOfModel(ctx context.Context, prints []onnx.Fingerprint) (unknown report.Limitations, notes []string, err error) {
 	q := &r.Request
 	if q.ownModel() {
@@ -83,7 +84,8 @@ func (r *Resolved) isBenchmark(name string) bool {
 }
 
 // sourceOf says where a model file comes from, or that it comes from no official file.
-func (r *Resolved) sourceOf(ctx context.Context, known *download.Manifest, path string, print onnx.Fingerprint) (note string, unknown *limitation.Limitation, err error) {
+func (r *Resolved) sourceOf(ctx context.Context, known *download.Manifest, path string, print onnx.Fingerprint) (note string,
+	unknown *limitation.Limitation, err error) {
 	path, err = filepath.EvalSymlinks(path)
 	if err != nil {
 		return "", nil, err
@@ -196,7 +198,8 @@ func (p *Prepared) compareData(ctx context.Context) error {
 			parts = append(parts, fmt.Sprintf("%s %s", units.Number(float64(part.n)), part.text))
 		}
 	}
-	p.source = append(p.source, fmt.Sprintf("data set: %s, %s: %s; read at %s, and not changed since", files, units.Bytes(c.Bytes), strings.Join(parts, ", "), c.Read.Format(time.DateTime)))
+	p.source = append(p.source, fmt.Sprintf("data set: %s, %s: %s; read at %s, and not changed since", files, units.Bytes(c.Bytes),
+		strings.Join(parts, ", "), c.Read.Format(time.DateTime)))
 	return nil
 }
 
@@ -211,7 +214,8 @@ func differentData(c *download.Comparison) limitation.Limitation {
 		names = append(names, "…")
 	}
 	return limitation.Limitation{
-		ID: limitation.ChangedData, Key: strings.Join(names, ", "), Value: strconv.Itoa(len(c.Different)), Of: strconv.Itoa(c.Files), Want: c.Different[0].From,
+		ID: limitation.ChangedData, Key: strings.Join(names, ", "), Value: strconv.Itoa(len(c.Different)), Of: strconv.Itoa(c.Files),
+		Want: c.Different[0].From,
 	}
 }
 

@@ -195,7 +195,8 @@ func (q *Request) checkEngine() error {
 	if q.Engine.IsRemote() {
 		if local := userinput.FirstSet(
 			[]string{"model_path", "precision", "device", "intra_threads", "pin", "shared_threads"},
-			q.ModelPath != "", q.Precision != "", q.Backend.Device != "" && q.Backend.Device != "cpu", q.Backend.IntraThreads > 0, q.Pin, q.Engine.SharedThreads > 0,
+			q.ModelPath != "", q.Precision != "", q.Backend.Device != "" && q.Backend.Device != "cpu", q.Backend.IntraThreads > 0, q.Pin,
+			q.Engine.SharedThreads > 0,
 		); local != "" {
 			return userinput.Errorf(local, "is up to the servers: the engine %s only asks them", q.Engine.Name)
 		}
@@ -209,7 +210,8 @@ func (q *Request) checkEngine() error {
 	case q.Pin && q.Backend.Affinity != "":
 		return userinput.Errorf("pin", "processors are chosen for the threads, and thread_affinity chooses them too: give one of the two")
 	case q.Engine.SharedThreads > 0 && (q.Pin || q.Backend.IntraThreads > 0):
-		return userinput.Errorf("shared_threads", "all sessions share %d threads, so that no worker has threads of its own: leave out intra_threads and pin", q.Engine.SharedThreads)
+		return userinput.Errorf("shared_threads",
+			"all sessions share %d threads, so that no worker has threads of its own: leave out intra_threads and pin", q.Engine.SharedThreads)
 	}
 	if _, given := q.Given["device"]; given || q.Backend.Device != "" {
 		for name := range strings.SplitSeq(q.Backend.Device, ",") {
@@ -237,8 +239,10 @@ func (q *Request) checkPrompts() error {
 	p := q.Prompts
 	if !q.asksServers() {
 		given := userinput.FirstSet(
-			[]string{"synthetic_prompts", "prompt_words", "answer_tokens", "route", "stream", "endpoints_artifacts", "header", "extra_body", "prefixes", "prefix_words"},
-			p.Synthetic != 0, p.Words != "", p.Answer != "", p.Route != "", p.Stream != "", p.Artifacts != "", len(p.Extras.Headers) > 0, len(p.Extras.Body) > 0, p.Prefixes != 0, p.PrefixWords != "",
+			[]string{"synthetic_prompts", "prompt_words", "answer_tokens", "route", "stream", "endpoints_artifacts", "header", "extra_body",
+				"prefixes", "prefix_words"},
+			p.Synthetic != 0, p.Words != "", p.Answer != "", p.Route != "", p.Stream != "", p.Artifacts != "", len(p.Extras.Headers) > 0,
+			len(p.Extras.Body) > 0, p.Prefixes != 0, p.PrefixWords != "",
 		)
 		if given != "" {
 			return userinput.Errorf(given, "is about servers of text: the engine is %s and must be %s", q.Engine.Name, engine.OpenAI)
@@ -277,7 +281,8 @@ func (q *Request) checkPrompts() error {
 	case len(p.Extras.Body) > 0 && !free:
 		return userinput.Errorf("extra_body", "is of prompts without a benchmark: the rules say what %s asks for", q.Model)
 	case (p.Words != "" || p.Prefixes > 0) && !synthetic:
-		return userinput.Errorf(userinput.FirstSet([]string{"prompt_words", "prefixes"}, p.Words != "", true), "is about prompts that are made up: give synthetic_prompts")
+		return userinput.Errorf(userinput.FirstSet([]string{"prompt_words", "prefixes"}, p.Words != "", true),
+			"is about prompts that are made up: give synthetic_prompts")
 	case p.PrefixWords != "" && p.Prefixes == 0:
 		return userinput.Errorf("prefix_words", "is about shared prefixes: give prefixes")
 	case p.Artifacts != "" && (q.Mode == FindPeak || q.Mode == "submission"):

@@ -60,7 +60,8 @@ func Resolve(q Request) (*Resolved, error) {
 	}
 	out := &r.Request.Output
 	if r.newFolder = *out == ""; r.newFolder {
-		*out = filepath.Join(outdir.Root, r.model.Name, strings.ToLower(r.ScenarioName()), cmp.Or(q.Mode, "performance"), time.Now().Format("20060102-150405"))
+		*out = filepath.Join(outdir.Root, r.model.Name, strings.ToLower(r.ScenarioName()), cmp.Or(q.Mode, "performance"),
+			time.Now().Format("20060102-150405"))
 	}
 	if q.Ranging {
 		*out = filepath.Join(*out, power.Testing)
@@ -231,7 +232,8 @@ func (r *Resolved) settings() error {
 		return userinput.Errorf("mode", "%w, or find-peak", err)
 	}
 	if q.AutoLatency && scenario != loadgen.Server && (scenario != loadgen.MultiStream || rules.MultiStream != config.FixedIntervalQueries) {
-		return userinput.Errorf("target_latency", "auto is for the Server scenario, which has a latency bound, and for MultiStream at the intervals of rules v0.5 to v1.0")
+		return userinput.Errorf("target_latency",
+			"auto is for the Server scenario, which has a latency bound, and for MultiStream at the intervals of rules v0.5 to v1.0")
 	}
 	r.interactive = interactive && !q.noBenchmark()
 	c := config.Request{Model: r.model.Rules, Known: models.RuleNames(), Interactive: r.interactive, Scenario: scenario, Rules: rules}
@@ -333,7 +335,8 @@ func (q *Request) promptSettings(s loadgen.Scenario, interactive bool) []config.
 			firstToken, perToken = "450ms", "40ms"
 		}
 		// As many queries as the 99th percentile needs; the rules' number is that of images.
-		list = append(list, set("ttft_latency", firstToken), set("tpot_latency", perToken), set("min_query_count", fmt.Sprint(loadgen.NeededQueries(1, 0.99))))
+		list = append(list, set("ttft_latency", firstToken), set("tpot_latency", perToken),
+			set("min_query_count", fmt.Sprint(loadgen.NeededQueries(1, 0.99))))
 	}
 	return list
 }
@@ -495,7 +498,8 @@ func (r *Resolved) servers() error {
 		if s != loadgen.Server && s != loadgen.Offline {
 			return userinput.Errorf("scenario", "the Network division has Server and Offline, not %v", s)
 		}
-		if field := userinput.FirstSet([]string{"max_batchsize", "max_batch_delay", "retry"}, q.MaxBatch > 1, q.MaxDelay > 0, remote.Retry > 0); field != "" {
+		if field := userinput.FirstSet([]string{"max_batchsize", "max_batch_delay", "retry"}, q.MaxBatch > 1, q.MaxDelay > 0,
+			remote.Retry > 0); field != "" {
 			return userinput.Errorf(field, "is not for the Network division: on this side samples are neither gathered nor sent twice")
 		}
 	}
@@ -503,7 +507,9 @@ func (r *Resolved) servers() error {
 		return err
 	}
 	if r.model.FilesRunTogether() && !network {
-		return userinput.Errorf("backend", "%s keeps the state of its decoder in memory from step to step: over the protocol it would be sent for every token; use the division network, which has servers answer whole samples (%s), or the engine %s",
+		return userinput.Errorf("backend",
+			"%s keeps the state of its decoder in memory from step to step: over the protocol it would be sent for every token; use the "+
+				"division network, which has servers answer whole samples (%s), or the engine %s",
 			r.model.Name, remote.TaskName(r.model), engine.OpenAI)
 	}
 	if network && r.Settings.UseTokenLatencies && s == loadgen.Server {
@@ -511,7 +517,8 @@ func (r *Resolved) servers() error {
 		if r.model.OpenRemote != nil {
 			or = ", or the engine " + engine.OpenAI
 		}
-		return userinput.Errorf("scenario", "%s bounds the time to the first token, and the answers of %s come whole: it must be offline%s", r.model.Name, remote.TaskName(r.model), or)
+		return userinput.Errorf("scenario", "%s bounds the time to the first token, and the answers of %s come whole: it must be offline%s",
+			r.model.Name, remote.TaskName(r.model), or)
 	}
 	if remote.Concurrency == 0 && q.Instances == 0 {
 		switch {

@@ -146,7 +146,8 @@ func (r *Resolved) limitations() (list report.Limitations) {
 	q, s, rules := &r.Request, r.Settings, r.Rules
 	origin, benchmark := "rules "+rules.Version, !q.noBenchmark()
 	_, inRules := rules.Minima(r.model.Rules)
-	limit(!inRules && benchmark, limitation.Limitation{ID: limitation.NoBenchmark, Key: r.model.Name, Want: r.otherVariant(), Origin: origin, Role: limitation.RuleSet})
+	limit(!inRules && benchmark, limitation.Limitation{ID: limitation.NoBenchmark, Key: r.model.Name, Want: r.otherVariant(), Origin: origin,
+		Role: limitation.RuleSet})
 	limit(benchmark && !r.interactive && !rules.HasScenario(r.model.Rules, s.Scenario),
 		limitation.Limitation{ID: limitation.NoScenario, Key: r.model.Name, Value: s.Scenario.String(), Origin: origin, Role: limitation.RuleSet})
 	limit(s.Scenario == loadgen.Server && s.Mode != loadgen.AccuracyOnly && rules.ServerRuns > 1 && (r.runs() == 1 || q.Mode == FindPeak),

@@ -195,6 +195,7 @@ func (p *Prepared) OpenWorkload(ctx context.Context) (*workload.Workload, map[st
 	if err != nil {
 		return nil, nil, err
 	}
-	w, err := p.model.Open(workload.Setup{ModelPath: cfg.Backend.ModelPath, DatasetDir: cfg.DatasetDir, Count: cfg.Count, Ports: ports, Options: cfg.Options})
+	w, err := p.model.Open(workload.Setup{ModelPath: cfg.Backend.ModelPath, DatasetDir: cfg.DatasetDir, Count: cfg.Count, Ports: ports,
+		Options: cfg.Options})
 	return w, ports, err
 }

@@ -225,7 +225,8 @@ func readPrompt(text []byte, chat bool) (*prompt, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(neutral)) {
 		var want, got any
-		if err := errors.Join(json.Unmarshal([]byte(neutral[name]), &want), json.Unmarshal([]byte(cmp.Or(string(p.Others[name]), "null")), &got)); err != nil {
+		if err := errors.Join(json.Unmarshal([]byte(neutral[name]), &want), json.Unmarshal([]byte(cmp.Or(string(p.Others[name]), "null")),
+			&got)); err != nil {
 			return nil, err
 		}
 		if got != nil && !reflect.DeepEqual(got, want) {

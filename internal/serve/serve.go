@@ -108,7 +108,8 @@ func (o *Offer) openTask(ctx context.Context, s Source, options Options) error {
 	}
 	if w.Exchange != nil && w.Exchange.Sequences != nil {
 		if p := ports[workload.Only]; len(o.files) == 0 {
-			metadata := &protocol.ModelMetadata{Name: options.Name, Versions: []string{s.Version()}, Platform: "mlperf", Inputs: portsOf(p.Inputs), Outputs: portsOf(p.Outputs)}
+			metadata := &protocol.ModelMetadata{Name: options.Name, Versions: []string{s.Version()}, Platform: "mlperf", Inputs: portsOf(p.Inputs),
+				Outputs: portsOf(p.Outputs)}
 			o.decoder = &decoderModel{described{metadata, o.ready, &counts{}}}
 		}
 		o.writer, err = openSequences(ctx, s, options, o.ready)

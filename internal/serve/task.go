@@ -45,7 +45,8 @@ type taskModel struct {
 }
 
 // newTask joins a workload, which has an Exchange, with the sessions that run it. Inputs are the ports of the model.
-func newTask(w *workload.Workload, sessions workload.Sessions, inputs []backend.Port, name, version string, ready func() bool) (m *taskModel, err error) {
+func newTask(w *workload.Workload, sessions workload.Sessions, inputs []backend.Port, name, version string, ready func() bool) (m *taskModel,
+	err error) {
 	m = &taskModel{workload: w, exchange: w.Exchange, sessions: sessions, row: w.Row(0), most: maxTasks}
 	if w.PredictorBytes != nil {
 		m.most = min(m.most, max(1, maxKept/max(1, w.PredictorBytes(1))))

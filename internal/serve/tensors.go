@@ -231,7 +231,8 @@ type tensorsModel struct {
 }
 
 func newTensors(t *table, name, version, platform string, ready func() bool) *tensorsModel {
-	metadata := &protocol.ModelMetadata{Name: name, Versions: []string{version}, Platform: platform, Inputs: portsOf(t.ports.Inputs), Outputs: portsOf(t.ports.Outputs)}
+	metadata := &protocol.ModelMetadata{Name: name, Versions: []string{version}, Platform: platform, Inputs: portsOf(t.ports.Inputs),
+		Outputs: portsOf(t.ports.Outputs)}
 	m := &tensorsModel{described{metadata, ready, &t.count}, t}
 	t.budget = max(int64(t.room)*workload.Bytes(t.slots()), leastBudget*m.MaxBytes())
 	if n, fixed := m.inputBytes(); fixed && (!t.batched || t.ports.Inputs[0].Batch() > 0) { // each request has so many

@@ -90,7 +90,8 @@ func (p *Plan) outcome(interrupted bool) *Outcome {
 
 // score joins a performance step and the accuracy that belongs to it.
 func (p *Plan) score(s *Step) Score {
-	out := Score{Model: s.Model, Precision: s.Precision, Scenario: s.Scenario, Batch: s.Batch, Concurrency: s.Concurrency, Result: verdict(s), Why: s.Error, Folder: s.Folder, Seconds: s.Seconds}
+	out := Score{Model: s.Model, Precision: s.Precision, Scenario: s.Scenario, Batch: s.Batch, Concurrency: s.Concurrency, Result: verdict(s),
+		Why: s.Error, Folder: s.Folder, Seconds: s.Seconds}
 	if s.Results != nil && s.State == Done {
 		out.measured(s.Results)
 	}
@@ -322,7 +323,8 @@ func (o *Outcome) WritePage() (file string, err error) {
 	if err != nil {
 		return "", err
 	}
-	p := page.Suite{Title: "suite " + o.Suite, Sub: cmp.Or(o.Title, "rules "+o.Rules) + " · " + o.headline(), Limitations: o.limitations(), Missing: o.Missing}
+	p := page.Suite{Title: "suite " + o.Suite, Sub: cmp.Or(o.Title, "rules "+o.Rules) + " · " + o.headline(), Limitations: o.limitations(),
+		Missing: o.Missing}
 	if o.Left.Steps > 0 {
 		p.Left = o.Left.String()
 	}
@@ -334,7 +336,8 @@ func (o *Outcome) WritePage() (file string, err error) {
 	}
 	for _, s := range o.Scores {
 		row := page.SuiteRow{
-			Benchmark: name(s.Model, s.Precision), Scenario: s.scenarioName(), Result: s.Result, Score: metricCell(s.Metric), Bound: s.Bound, Time: timeCell(s.Seconds),
+			Benchmark: name(s.Model, s.Precision), Scenario: s.scenarioName(), Result: s.Result, Score: metricCell(s.Metric), Bound: s.Bound,
+			Time: timeCell(s.Seconds),
 			Page: link(s.Folder), AccuracyPage: link(s.AccuracyFolder), Missed: s.Accuracy.Below(),
 		}
 		row.Accuracy, row.Target = accuracyCells(s)
@@ -359,7 +362,8 @@ func (o *Outcome) table(paint func(string) string, width int) string {
 	for _, s := range o.Scores {
 		name := strings.TrimSpace(s.Model + " " + s.Precision)
 		accuracy, target := accuracyCells(s)
-		t.Row(name, s.scenarioName(), tables.Painted(paint(userinput.PrintableLine(s.Result))), metricCell(s.Metric), s.Bound, accuracy, target, timeCell(s.Seconds))
+		t.Row(name, s.scenarioName(), tables.Painted(paint(userinput.PrintableLine(s.Result))), metricCell(s.Metric), s.Bound, accuracy, target,
+			timeCell(s.Seconds))
 	}
 	return "  " + strings.ReplaceAll(strings.TrimSuffix(t.Text(max(width-2, 0)), "\n"), "\n", "\n  ") + "\n"
 }

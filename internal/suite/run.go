@@ -151,7 +151,8 @@ func (p *Plan) restAfter(ctx context.Context, o run.Observer) error {
 	last, name, between := time.Time{}, "", time.Duration(p.Suite.Between)
 	for _, path := range append(beside, below...) {
 		dir := filepath.Dir(path)
-		if s, err := readState(dir); err == nil && filepath.Clean(dir) != filepath.Clean(p.request.Output) && s.Updated.After(last) && !s.Updated.After(time.Now()) {
+		if s, err := readState(dir); err == nil && filepath.Clean(dir) != filepath.Clean(p.request.Output) && s.Updated.After(last) &&
+			!s.Updated.After(time.Now()) {
 			last, name = s.Updated, s.Suite.Name
 		}
 	}
@@ -159,7 +160,8 @@ func (p *Plan) restAfter(ctx context.Context, o run.Observer) error {
 	if since >= between {
 		return nil
 	}
-	o.Note(fmt.Sprintf("suite %s ended %s ago, and this one begins %s after another: waiting %s (--cooldown gives another pause)", name, coarse(since), units.Duration(between), coarse(between-since)))
+	o.Note(fmt.Sprintf("suite %s ended %s ago, and this one begins %s after another: waiting %s (--cooldown gives another pause)", name,
+		coarse(since), units.Duration(between), coarse(between-since)))
 	o.Phase("pause between suites")
 	return p.wait(ctx, o, between-since, nil)
 }
@@ -211,7 +213,8 @@ func (p *Plan) coolDown(ctx context.Context, s *Step, o run.Observer) error {
 	case limit > 0 && !known:
 		o.Note("no temperature sensor can be read: the suite's limit was not checked")
 	case hot:
-		o.Note(fmt.Sprintf("the machine has %.0f °C after %s, the suite wants %.0f: its speed may suffer", s.Celsius, units.Duration(waited.Round(time.Second)), limit))
+		o.Note(fmt.Sprintf("the machine has %.0f °C after %s, the suite wants %.0f: its speed may suffer", s.Celsius,
+			units.Duration(waited.Round(time.Second)), limit))
 	}
 	return nil
 }

@@ -26,15 +26,17 @@ import (
 
 // A Suite is a list of benchmarks in their order, and the rules that they run under.
 type Suite struct {
-	Name        string      `yaml:"name" json:"name"`
-	Title       string      `yaml:"title,omitempty" json:"title,omitempty"`
-	Rules       string      `yaml:"rules,omitempty" json:"rules,omitempty"`       // rule set; empty: the newest
-	Division    string      `yaml:"division,omitempty" json:"division,omitempty"` // empty: closed
-	Category    string      `yaml:"category,omitempty" json:"category,omitempty"` // of systems: edge or datacenter
-	Accuracy    string      `yaml:"accuracy,omitempty" json:"accuracy,omitempty"` // each (default), once or none
-	Cooldown    duration    `yaml:"cooldown,omitempty" json:"cooldown_ns,omitempty"`
-	Between     duration    `yaml:"between,omitempty" json:"between_ns,omitempty"`              // the end of another suite and the start of this one, at least
-	Unplugged   bool        `yaml:"unplugged,omitempty" json:"unplugged,omitempty"`             // external power is a limitation of devices with a battery
+	Name     string   `yaml:"name" json:"name"`
+	Title    string   `yaml:"title,omitempty" json:"title,omitempty"`
+	Rules    string   `yaml:"rules,omitempty" json:"rules,omitempty"`       // rule set; empty: the newest
+	Division string   `yaml:"division,omitempty" json:"division,omitempty"` // empty: closed
+	Category string   `yaml:"category,omitempty" json:"category,omitempty"` // of systems: edge or datacenter
+	Accuracy string   `yaml:"accuracy,omitempty" json:"accuracy,omitempty"` // each (default), once or none
+	Cooldown duration `yaml:"cooldown,omitempty" json:"cooldown_ns,omitempty"`
+	// the end of another suite and the start of this one, at least
+	Between duration `yaml:"between,omitempty" json:"between_ns,omitempty"`
+	// external power is a limitation of devices with a battery
+	Unplugged   bool        `yaml:"unplugged,omitempty" json:"unplugged,omitempty"`
 	Temperature float64     `yaml:"temperature,omitempty" json:"temperature_celsius,omitempty"` // below which a performance run begins
 	Settings    settings    `yaml:"settings,omitempty" json:"settings,omitempty"`               // of all benchmarks, as in conf files
 	Benchmarks  []Benchmark `yaml:"benchmarks,omitempty" json:"benchmarks,omitempty"`           // none: those that the round requires of the category

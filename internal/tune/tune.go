@@ -355,7 +355,8 @@ func (s searcher) base(ctx context.Context) (base Point, f facts, err error) {
 	}
 	instances, threads, batch := m.Shape()
 	base.Instances, base.Threads, base.MaxBatch = onAxis(a.Instances, instances), onAxis(a.Threads, threads), onAxis(a.Batches, batch)
-	f = facts{scenario: s.settings.Scenario, cores: s.cores, accelerator: s.accelerator, fixedBatch: m.FixedBatch(), samplesPerQuery: int(s.settings.MultiStreamSamplesPerQuery)}
+	f = facts{scenario: s.settings.Scenario, cores: s.cores, accelerator: s.accelerator, fixedBatch: m.FixedBatch(),
+		samplesPerQuery: int(s.settings.MultiStreamSamplesPerQuery)}
 	if f.scenario == loadgen.Server {
 		f.bound = m.LatencyBound()
 	}

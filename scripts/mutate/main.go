@@ -277,7 +277,8 @@ func try(ctx context.Context, p place, text []byte, packages map[string]pkg, nea
 			return by, true, err
 		}
 		if i == 0 && !near && os.Getenv("MLPERF_ORT_LIB") != "" {
-			by, err = run(ctx, append([]string{"-overlay", overlay, "-failfast", "-timeout", timeout.String(), "-tags", "ort", "-run", "^TestORT"}, withEngine...))
+			by, err = run(ctx, append([]string{"-overlay", overlay, "-failfast", "-timeout", timeout.String(), "-tags", "ort", "-run", "^TestORT"},
+				withEngine...))
 			if by != "" || err != nil {
 				return by, true, err
 			}
@@ -318,7 +319,8 @@ func rings(path string, packages map[string]pkg) (all [][]string) {
 		}
 		for _, r := range slices.Sorted(maps.Keys(packages)) {
 			p := packages[r]
-			if !seen[r] && slices.ContainsFunc(slices.Concat(p.Imports, p.TestImports, p.XTestImports), func(i string) bool { return slices.Contains(ring, i) }) {
+			if !seen[r] && slices.ContainsFunc(slices.Concat(p.Imports, p.TestImports, p.XTestImports),
+				func(i string) bool { return slices.Contains(ring, i) }) {
 				seen[r] = true
 				next = append(next, r)
 			}

@@ -44,7 +44,8 @@ func New(unsafe bool) (*Runner, error) {
 func (r *Runner) Isolation() string {
 	switch {
 	case r.isolated && os.Getuid() == superuser:
-		return "by an unprivileged user, without network or access to other processes, with limits on time, memory, processes and disk; they can write to no file of this machine"
+		return "by an unprivileged user, without network or access to other processes, with limits on time, memory, processes and disk; they " +
+			"can write to no file of this machine"
 	case r.counted:
 		return "without network or access to other processes, with limits on time, memory and processes; they can access the user's files"
 	case r.isolated:

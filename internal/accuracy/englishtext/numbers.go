@@ -42,7 +42,8 @@ var (
 		for _, name := range []string{"zero", "oh", "o"} {
 			all[name] = numeral{zero, big.NewInt(0), ""}
 		}
-		for i, name := range strings.Fields("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen") {
+		for i, name := range strings.Fields(
+			"one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen") {
 			v := big.NewInt(int64(i + 1))
 			all[name], all[name+"s"] = numeral{unit, v, ""}, numeral{unit, v, "s"}
 			ordinal := name + "th"
@@ -68,7 +69,8 @@ var (
 			all[strings.ReplaceAll(name, "y", "ieth")] = numeral{ten, v, "th"}
 		}
 		v := big.NewInt(100)
-		for _, name := range strings.Fields("hundred thousand million billion trillion quadrillion quintillion sextillion septillion octillion nonillion decillion") {
+		for _, name := range strings.Fields(
+			"hundred thousand million billion trillion quadrillion quintillion sextillion septillion octillion nonillion decillion") {
 			all[name], all[name+"s"], all[name+"th"] = numeral{multiplier, v, ""}, numeral{multiplier, v, "s"}, numeral{multiplier, v, "th"}
 			if v = new(big.Int).Mul(v, thousand); name == "hundred" {
 				v = thousand

@@ -23,7 +23,8 @@ func patternsFor(letter string) letterPatterns {
 	}
 }
 
-// ascii writes a text such that \w, \s, \d, \b and (?i) of Go, which are about ASCII, match where those of Python do: other letters become underscores.
+// ascii writes a text such that \w, \s, \d, \b and (?i) of Go, which are about ASCII, match where those of Python do: other letters become
+// underscores.
 func ascii(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -41,12 +42,12 @@ func ascii(text string) string {
 	}, text)
 }
 
-// unescape reads the two escapes that the scripts know. They drop [' and '] around a text, too, which changes no answer: a quote ends a word as the end of
-// the text does.
+// unescape reads the two escapes that the scripts know. They drop [' and '] around a text, too, which changes no answer: a quote ends a
+// word as the end of the text does.
 var unescape = strings.NewReplacer(`\n`, "\n", `\'`, "'").Replace
 
-// Letter returns the last letter that a text gives as its answer, from A to last ('D' or 'J'); without one and for J the last letter that stands alone.
-// 0: none.
+// Letter returns the last letter that a text gives as its answer, from A to last ('D' or 'J'); without one and for J the last letter that
+// stands alone. 0: none.
 func Letter(text string, last byte) byte {
 	text = ascii(unescape(pytext.TrimSpace(text)))
 	if letter := capital(letters[last].marked, text); letter != 0 || last != 'J' {

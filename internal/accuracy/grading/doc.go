@@ -9,9 +9,10 @@
 //	right := ok && grading.SameMath(boxed, `\frac{1}{2}`)
 //
 // FinalLetter and FinalCode read answers of gpt-oss-120b. The files: answer.go finds answers in texts; math.go compares them as the grader of PRM800K
-// does, by their text in two plain forms, then element by element as numbers and expressions; latex.go writes LaTeX as text in the way of pylatexenc, for
-// the macros that answers use; expression.go reads text as an expression in the way of SymPy's parser (numbers, letters, π, ln, roots, the four
-// operations and powers), and where the grader asks SymPy whether a difference is 0, it computes both sides at twelve points in float64.
+// does, by their text in two plain forms, then element by element as numbers and expressions; latex.go writes LaTeX as text in the way of
+// pylatexenc, for the macros that answers use; expression.go reads text as an expression in the way of SymPy's parser (numbers, letters, π,
+// ln, roots, the four operations and powers), and where the grader asks SymPy whether a difference is 0, it computes both sides at twelve
+// points in float64.
 //
 // Undecided pairs count as different: factorials, decimals of more than eleven digits, decimal exponents of letters. Decimals are not rounded after
 // each step as SymPy rounds them, so that 0.1x+0.2x is 0.3x here. The golden answers (testdata) show no other difference. In letters and words of an

@@ -42,8 +42,8 @@ func sameExpression(said, wanted string) bool {
 	return true
 }
 
-// tokensOf reads an expression as Python does and splits names as SymPy's parser does: a product of letters and numbers, unless SymPy knows them. Nil: not
-// an expression.
+// tokensOf reads an expression as Python does and splits names as SymPy's parser does: a product of letters and numbers, unless SymPy knows
+// them. Nil: not an expression.
 func tokensOf(text string) (all []string) {
 	text = strings.ReplaceAll(text, "^", "**")
 	for text = strings.TrimLeft(text, " \t\f\n"); text != ""; text = strings.TrimLeft(text, " \t\f\n") {

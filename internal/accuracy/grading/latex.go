@@ -10,8 +10,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tokenizer/pytext"
 )
 
-// latexSymbols are the macros without arguments that answers use, each with its text in pylatexenc, which drops the names of unknown macros and of \text,
-// \mathrm, \overline and their like and keeps their arguments.
+// latexSymbols are the macros without arguments that answers use, each with its text in pylatexenc, which drops the names of unknown macros
+// and of \text, \mathrm, \overline and their like and keeps their arguments.
 var latexSymbols = func() map[string]string {
 	symbols := map[string]string{" ": " ", ",": " ", ":": " ", ";": " ", "quad": "  ", "qquad": "    ", `\`: newRow}
 	for _, name := range strings.Fields("$ % & # _ { } sin cos tan sinh cosh tanh arcsin arccos arctan log ln exp lim max min sup inf") {
@@ -33,9 +33,11 @@ var latexSymbols = func() map[string]string {
 
 var (
 	// latexStyles are the macros that write letters in another alphabet, each with its capital A.
-	latexStyles = map[string]rune{"mathbf": '𝐀', "mathit": '𝐴', "mathcal": '𝒜', "mathscr": '𝒜', "mathfrak": '𝔄', "mathbb": '𝔸', "mathsf": '𝖠', "mathtt": '𝙰'}
+	latexStyles = map[string]rune{"mathbf": '𝐀', "mathit": '𝐴', "mathcal": '𝒜', "mathscr": '𝒜', "mathfrak": '𝔄', "mathbb": '𝔸', "mathsf": '𝖠',
+		"mathtt": '𝙰'}
 	// latexAccents combine with the character before them.
-	latexAccents = map[string]string{"hat": "\u0302", "bar": "\u0305", "vec": "\u20d7", "tilde": "\u0303", "dot": "\u0307", "ddot": "\u0308", "not": "\u0338"}
+	latexAccents = map[string]string{"hat": "\u0302", "bar": "\u0305", "vec": "\u20d7", "tilde": "\u0303", "dot": "\u0307", "ddot": "\u0308",
+		"not": "\u0338"}
 	// latexDropped are macros that pylatexenc drops together with their argument.
 	latexDropped = regexp.MustCompile(`^(mbox|texttt|textsf|textup|textmd|ensuremath|hspace|hphantom|vphantom|color|label)$`)
 
@@ -53,7 +55,8 @@ var errLaTeX = errors.New("not readable as LaTeX")
 func latexText(text string) (string, error) {
 	l := latex{rest: strings.NewReplacer("---", "—", "--", "–", `\tfrac`, ` \frac`, `\dfrac`, ` \frac`, `\frac`, ` \frac`).Replace(text)}
 	text, err := l.until("")
-	return pytext.TrimSpace(strings.NewReplacer("√", "sqrt", "π", "pi", "∞", "inf", "∪", "U", "·", "*", "×", "*", newRow, "\n", newElement, "   ").Replace(text)), err
+	return pytext.TrimSpace(strings.NewReplacer("√", "sqrt", "π", "pi", "∞", "inf", "∪", "U", "·", "*", "×", "*", newRow, "\n", newElement,
+		"   ").Replace(text)), err
 }
 
 // latex reads LaTeX from its start.

@@ -127,7 +127,8 @@ func canonical(text string) string {
 		text = pytext.TrimSpace(m[1])
 	}
 	plain := text
-	for _, r := range [][2]string{{"\n", ""}, {`\!`, ""}, {`\\`, `\`}, {"tfrac", "frac"}, {"dfrac", "frac"}, {`\left`, ""}, {`\right`, ""}, {`^{\circ}`, ""}, {`^\circ`, ""}, {`\$`, ""}} {
+	for _, r := range [][2]string{{"\n", ""}, {`\!`, ""}, {`\\`, `\`}, {"tfrac", "frac"}, {"dfrac", "frac"}, {`\left`, ""}, {`\right`, ""},
+		{`^{\circ}`, ""}, {`^\circ`, ""}, {`\$`, ""}} {
 		plain = strings.ReplaceAll(plain, r[0], r[1]) // one after the other
 	}
 	plain, unit, _ := strings.Cut(plain, `\text{ `)

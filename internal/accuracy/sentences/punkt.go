@@ -76,7 +76,8 @@ func newWord(text string) word {
 	w := word{text: text, kind: pytext.Lower(text)}
 	digits := strings.TrimPrefix(w.kind, ".") // with points, commas and hyphens among them
 	first, _ := utf8.DecodeRuneInString(digits)
-	if unicode.Is(unicode.Nd, first) && strings.IndexFunc(digits, func(r rune) bool { return !unicode.Is(unicode.Nd, r) && !strings.ContainsRune(",.-", r) }) < 0 {
+	if unicode.Is(unicode.Nd, first) &&
+		strings.IndexFunc(digits, func(r rune) bool { return !unicode.Is(unicode.Nd, r) && !strings.ContainsRune(",.-", r) }) < 0 {
 		w.kind = number
 	}
 	return w

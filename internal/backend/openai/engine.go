@@ -167,7 +167,8 @@ func (s *session) warm(ctx context.Context) (notes []string, err error) {
 	group.Wait()
 	for i, n := range opened {
 		if errs[i] == nil && n < want {
-			notes = append(notes, fmt.Sprintf("%s took %d of %d connections: more of them are opened during the test, and count as its latency", list[i].url, n, want))
+			notes = append(notes, fmt.Sprintf("%s took %d of %d connections: more of them are opened during the test, and count as its latency",
+				list[i].url, n, want))
 		}
 	}
 	return notes, cmp.Or(errs...) // the first: the others say the same

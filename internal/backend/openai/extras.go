@@ -93,7 +93,8 @@ func (x *extras) addHeader(text string) error {
 	case slices.Contains(ownHeaders, name):
 		return userinput.Errorf("header", "%s is set by the run itself", name)
 	case !secret && slices.ContainsFunc(secretParts, func(part string) bool { return strings.Contains(strings.ToLower(name), part) }):
-		return userinput.Errorf("header", "%s looks like a credential, which the command line and the results would show: put its value into a file, %[1]s: @FILE", name)
+		return userinput.Errorf("header",
+			"%s looks like a credential, which the command line and the results would show: put its value into a file, %[1]s: @FILE", name)
 	}
 	x.shown["header "+name] = value
 	if secret {

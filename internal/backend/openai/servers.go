@@ -173,7 +173,8 @@ func (s *servers) redirect(next *http.Request, before []*http.Request) error {
 	}
 	switch {
 	case next.Method != first.Method:
-		return fmt.Errorf("%w to %s with a status that drops the prompt (not 307 or 308): give that address instead", errRedirect, s.redact(next.URL.Redacted()))
+		return fmt.Errorf("%w to %s with a status that drops the prompt (not 307 or 308): give that address instead", errRedirect,
+			s.redact(next.URL.Redacted()))
 	case len(before) > 10: // as net/http
 		return fmt.Errorf("%w more than 10 times", errRedirect)
 	}

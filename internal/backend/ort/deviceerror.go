@@ -141,7 +141,8 @@ func anotherBuild(d *device) string {
 // is to blame.
 func blamed(requests []request, text string) *device {
 	for _, r := range requests {
-		if r.call != callNone && slices.ContainsFunc(append([]string{r.provider}, r.marks...), func(mark string) bool { return strings.Contains(text, mark) }) {
+		if r.call != callNone && slices.ContainsFunc(append([]string{r.provider}, r.marks...),
+			func(mark string) bool { return strings.Contains(text, mark) }) {
 			return r.device
 		}
 	}

@@ -136,8 +136,10 @@ func CanonicalDevice(name string) (string, error) {
 
 // meant are the devices that people mean by other words.
 var meant = map[string]string{
-	"gpu": "cuda", "nvidia": "cuda", "geforce": "cuda", "intel": "openvino", "igpu": "openvino", "amd": "migraphx", "rocm": "migraphx", "hip": "migraphx",
-	"apple": "coreml", "metal": "coreml", "mps": "coreml", "ane": "coreml", "dml": "directml", "directx": "directml", "vulkan": "webgpu", "hexagon": "qnn",
+	"gpu": "cuda", "nvidia": "cuda", "geforce": "cuda", "intel": "openvino", "igpu": "openvino", "amd": "migraphx", "rocm": "migraphx",
+	"hip":   "migraphx",
+	"apple": "coreml", "metal": "coreml", "mps": "coreml", "ane": "coreml", "dml": "directml", "directx": "directml", "vulkan": "webgpu",
+	"hexagon": "qnn",
 }
 
 // nearestDevice is the device that the user probably meant by an unknown name; empty: none is near.

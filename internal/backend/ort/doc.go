@@ -25,9 +25,9 @@
 // options of bound runs, entries of the configuration of runs, a pool of threads for all sessions (Pool), extents for free axes,
 // libraries of operators, an allocator that sessions share, threads of the ordinary scheduling policy, and memory of devices.
 //
-// Its authors have run it on the processor, with ONNX Runtime's own provider and OpenVINO's, under Linux, and on WebGPU. The options of all other devices follow ONNX Runtime's documentation:
-// tests show that a library without them refuses them with a helpful text, not that they work. The same goes for macOS and
-// Windows.
+// Its authors have run it on the processor, with ONNX Runtime's own provider and OpenVINO's, under Linux, and on WebGPU. The options of all
+// other devices follow ONNX Runtime's documentation: tests show that a library without them refuses them with a helpful text, not that they
+// work. The same goes for macOS and Windows.
 //
 // Not supported: inputs and chosen outputs that are sequences or maps, sparse tensors, complex and 8-bit floating point
 // elements, and training.

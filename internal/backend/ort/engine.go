@@ -358,7 +358,8 @@ func (e *Engine) trySession(ctx context.Context, options backend.Options) error 
 	if err := fileio.WriteFile(path, identityModel(), 0o644); err != nil {
 		return err
 	}
-	s, err := e.Open(ctx, backend.Options{ModelPath: path, Config: options.Config, CustomOps: options.CustomOps, Affinity: options.Affinity, IntraThreads: options.IntraThreads})
+	s, err := e.Open(ctx, backend.Options{ModelPath: path, Config: options.Config, CustomOps: options.CustomOps, Affinity: options.Affinity,
+		IntraThreads: options.IntraThreads})
 	if err != nil {
 		return errors.New(strings.ReplaceAll(err.Error(), path, "of one node"))
 	}

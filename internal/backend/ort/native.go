@@ -158,7 +158,8 @@ func (n native) texts(value unsafe.Pointer, to []string) error {
 		return err
 	}
 	content, begins := make([]byte, bytes), make([]C.size_t, len(to), len(to)+1)
-	if err := n.check(C.texts_content(n.table, value, unsafe.Pointer(unsafe.SliceData(content)), bytes, unsafe.SliceData(begins), C.size_t(len(to)))); err != nil {
+	if err := n.check(C.texts_content(n.table, value, unsafe.Pointer(unsafe.SliceData(content)), bytes, unsafe.SliceData(begins),
+		C.size_t(len(to)))); err != nil {
 		return err
 	}
 	begins = append(begins, bytes)
@@ -251,7 +252,8 @@ func (n native) newTensor(allocator unsafe.Pointer, like tensor.Tensor) (value u
 func (n native) tensorOver(info, data unsafe.Pointer, like tensor.Tensor) (value unsafe.Pointer, err error) {
 	shape := append(make([]int64, 0, 8), like.Shape...)
 	bytes := like.Shape.Len() * int64(like.Type.Size())
-	err = n.check(C.tensor_over(n.table, info, data, C.size_t(bytes), (*C.int64_t)(unsafe.SliceData(shape)), C.size_t(len(shape)), C.int(onnxType(like.Type)), &value))
+	err = n.check(C.tensor_over(n.table, info, data, C.size_t(bytes), (*C.int64_t)(unsafe.SliceData(shape)), C.size_t(len(shape)),
+		C.int(onnxType(like.Type)), &value))
 	return value, err
 }
 

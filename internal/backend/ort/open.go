@@ -230,8 +230,9 @@ func (o *opening) addDevice(ctx context.Context, options *onnx.SessionOptions, r
 		if node, err := lengthsOfSequences(o.plan.options.ModelPath, o.inputs); err != nil {
 			return err
 		} else if node != "" {
-			return &deviceError{r.name, "node " + node + " takes sequence_lens, which OpenVINO ignores where axes of the model are free: the answers to shorter " +
-				"sequences would be those of their padding; run it on the CPU, or fix all axes with free dimensions"}
+			return &deviceError{r.name,
+				"node " + node + " takes sequence_lens, which OpenVINO ignores where axes of the model are free: the answers to shorter " +
+					"sequences would be those of their padding; run it on the CPU, or fix all axes with free dimensions"}
 		}
 	}
 	add, warnings, err := o.plan.compileOptions(ctx, r, o.inputs, library.Version, "/")

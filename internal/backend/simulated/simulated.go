@@ -71,7 +71,8 @@ func New(config Config) (*Engine, error) {
 }
 
 func (c Config) check() error {
-	for name, d := range map[string]time.Duration{"Latency": c.Latency, "PerSample": c.PerSample, "Jitter": c.Jitter, "SlowTime": c.SlowTime, "OpenTime": c.OpenTime} {
+	for name, d := range map[string]time.Duration{"Latency": c.Latency, "PerSample": c.PerSample, "Jitter": c.Jitter, "SlowTime": c.SlowTime,
+		"OpenTime": c.OpenTime} {
 		if d < 0 {
 			return fmt.Errorf("%s is %v, must not be negative", name, d)
 		}

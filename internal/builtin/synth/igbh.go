@@ -115,26 +115,28 @@ func (s IGBHSpec) writeFeatures(ctx context.Context, home string, kind igbh.Kind
 		}
 	}
 	row := make([]float32, s.Width)
-	return writeMarked(filepath.Join(home, kind.String(), igbh.FeatureFile), tensor.Float32, []int64{int64(s.nodes(kind)), int64(s.Width)}, func(w io.Writer) error {
-		for node := range s.nodes(kind) {
-			if err := context.Cause(ctx); err != nil {
-				return err
+	return writeMarked(filepath.Join(home, kind.String(), igbh.FeatureFile), tensor.Float32, []int64{int64(s.nodes(kind)), int64(s.Width)},
+		func(w io.Writer) error {
+			for node := range s.nodes(kind) {
+				if err := context.Cause(ctx); err != nil {
+					return err
+				}
+				r, centre := newStream("features", s.Seed, uint64(kind), uint64(node)), centres[s.group(kind, node)]
+				for i := range row {
+					row[i] = float32(float64(common*centre[i]) + float64(own*r.normal()))
+				}
+				if _, err := w.Write(tensor.Of(row, int64(len(row))).Bytes()); err != nil {
+					return err
+				}
 			}
-			r, centre := newStream("features", s.Seed, uint64(kind), uint64(node)), centres[s.group(kind, node)]
-			for i := range row {
-				row[i] = float32(float64(common*centre[i]) + float64(own*r.normal()))
-			}
-			if _, err := w.Write(tensor.Of(row, int64(len(row))).Bytes()); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+			return nil
+		})
 }
 
 // writeEdges writes a relation: each node of its first kind has a few, mostly to nodes of its group.
 func (s IGBHSpec) writeEdges(home string, relation igbh.Relation) error {
-	few := map[string][2]int{"cites": {2, 8}, "written_by": {1, 4}, "affiliated_to": {0, 2}, "topic": {2, 5}, "published": {0, 1}, "venue": {0, 1}}[relation.Name]
+	few := map[string][2]int{"cites": {2, 8}, "written_by": {1, 4}, "affiliated_to": {0, 2}, "topic": {2, 5}, "published": {0, 1},
+		"venue": {0, 1}}[relation.Name]
 	members := make([][]int, groups)
 	for node := range s.nodes(relation.To) {
 		g := s.group(relation.To, node)

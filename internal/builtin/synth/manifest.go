@@ -70,7 +70,8 @@ type Manifest struct {
 func (m Manifest) document() reflect.Value {
 	fields := []reflect.StructField{{Name: "Version", Type: reflect.TypeFor[int](), Tag: `json:"version"`}}
 	for i, k := range setKinds {
-		fields = append(fields, reflect.StructField{Name: fmt.Sprint("Spec", i), Type: reflect.TypeOf(k.spec), Tag: reflect.StructTag(fmt.Sprintf(`json:"%s,omitempty"`, k.name))})
+		fields = append(fields, reflect.StructField{Name: fmt.Sprint("Spec", i), Type: reflect.TypeOf(k.spec),
+			Tag: reflect.StructTag(fmt.Sprintf(`json:"%s,omitempty"`, k.name))})
 	}
 	fields = append(fields, reflect.StructField{Name: "Scores", Type: reflect.TypeFor[map[string]float64](), Tag: `json:"scores,omitempty"`})
 	d := reflect.New(reflect.StructOf(fields)).Elem()

@@ -62,7 +62,8 @@ func (s PromptSpec) check() error {
 
 // Key returns a name for the data set, fit for a folder: equal keys mean equal files.
 func (s PromptSpec) Key() string {
-	return "prompts-" + keyOf("prompts of whole words seed %d prompts %d tokens %d mixed %v json truth %q", s.Seed, s.Prompts, s.Tokens, s.Mixed, s.Truth)
+	return "prompts-" + keyOf("prompts of whole words seed %d prompts %d tokens %d mixed %v json truth %q", s.Seed, s.Prompts, s.Tokens,
+		s.Mixed, s.Truth)
 }
 
 // A prompt is a sample.
@@ -153,7 +154,8 @@ func (s PromptSpec) list(pieces []string, wanted func(i int, part []int32) []int
 	var list []prompt
 	for i := range s.Prompts {
 		tokens, part := s.draw(newStream("prompt", s.Seed, uint64(i)))
-		p := prompt{Mark: true, Instruction: "Go on with the part of the text that begins with its last two words.", Input: spelled(pieces, tokens), Tokens: tokens}
+		p := prompt{Mark: true, Instruction: "Go on with the part of the text that begins with its last two words.", Input: spelled(pieces, tokens),
+			Tokens: tokens}
 		s.want(&p, i, spelled(pieces, wanted(i, part)))
 		list = append(list, p)
 	}
@@ -274,7 +276,8 @@ func promptTokenizer(pieces []string) map[string]any {
 	for i, piece := range pieces {
 		vocab[piece] = i
 		if i < promptFirstWord {
-			added = append(added, map[string]any{"id": i, "content": piece, "special": true, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false})
+			added = append(added, map[string]any{"id": i, "content": piece, "special": true, "single_word": false, "lstrip": false, "rstrip": false,
+				"normalized": false})
 		}
 	}
 	metaspace := map[string]any{"type": "Metaspace", "replacement": space, "prepend_scheme": "always", "split": true}

@@ -121,7 +121,8 @@ func (s SpeechSpec) fill(ctx context.Context, folder string) error {
 
 func newUtterance(name string, samples int, transcript string) speechUtterance {
 	seconds := float64(samples) / speechRate
-	file := speechFile{Channels: 1, Rate: speechRate, Bits: 16, Duration: seconds, Samples: samples, Encoding: "Signed Integer PCM", Name: name, Speed: 1}
+	file := speechFile{Channels: 1, Rate: speechRate, Bits: 16, Duration: seconds, Samples: samples, Encoding: "Signed Integer PCM",
+		Name: name, Speed: 1}
 	return speechUtterance{Files: []speechFile{file}, Duration: seconds, Samples: samples, Transcript: transcript}
 }
 

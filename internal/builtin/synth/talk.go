@@ -209,7 +209,8 @@ func (s TalkSpec) tokenizer(words []string) map[string]any {
 			mark = talkMarks[i]
 		}
 		vocab[mark] = i
-		added = append(added, map[string]any{"id": i, "content": mark, "special": true, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false})
+		added = append(added, map[string]any{"id": i, "content": mark, "special": true, "single_word": false, "lstrip": false, "rstrip": false,
+			"normalized": false})
 	}
 	for i, word := range words {
 		vocab["Ġ"+word] = s.FirstWord + i

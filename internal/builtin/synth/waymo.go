@@ -145,7 +145,8 @@ func (w *street) points() []byte {
 	for range ground {
 		u := w.r.uniform()
 		distance, angle := 2+float64(73*float64(u*u)), w.r.uniform()
-		add(float64(distance*cosine(angle)), float64(distance*sine(angle)), float64(0.03*w.r.normal()), float64(0.3*w.r.uniform()), float64(0.05*w.r.uniform()), 0)
+		add(float64(distance*cosine(angle)), float64(distance*sine(angle)), float64(0.03*w.r.normal()), float64(0.3*w.r.uniform()),
+			float64(0.05*w.r.uniform()), 0)
 	}
 	for _, t := range w.things {
 		away := math.Sqrt(float64(t.x*t.x) + float64(t.y*t.y))
@@ -165,7 +166,8 @@ func (w *street) points() []byte {
 			}
 			dx, dy := float64(a*t.width), float64(b*t.long)
 			c, s := cosine(t.angle), sine(t.angle)
-			add(t.x+float64(dx*c)-float64(dy*s), t.y+float64(dx*s)+float64(dy*c), float64(up*t.tall), float64(float64(t.class+1)*0.2)+float64(0.1*w.r.uniform()), float64(0.2*w.r.uniform()), 0)
+			add(t.x+float64(dx*c)-float64(dy*s), t.y+float64(dx*s)+float64(dy*c), float64(up*t.tall),
+				float64(float64(t.class+1)*0.2)+float64(0.1*w.r.uniform()), float64(0.2*w.r.uniform()), 0)
 		}
 	}
 	return append(file, fmt.Sprintf("%-24s", Mark)...)
@@ -180,7 +182,8 @@ func (w *street) objects() (list []accuracy.WaymoObject) {
 			at[i] = float32(float64(toCamera[4*i]*t.x) + float64(toCamera[4*i+1]*t.y) + toCamera[4*i+3])
 		}
 		list = append(list, accuracy.WaymoObject{Name: accuracy.WaymoClasses()[t.class], WaymoBox: accuracy.WaymoBox{
-			Location: at, Dimensions: [3]float32{float32(t.long), float32(t.tall), float32(t.width)}, Rotation: float32(float64((t.angle - 0.5) * 2 * math.Pi)),
+			Location: at, Dimensions: [3]float32{float32(t.long), float32(t.tall), float32(t.width)},
+			Rotation: float32(float64((t.angle - 0.5) * 2 * math.Pi)),
 		}})
 	}
 	return list
@@ -227,7 +230,8 @@ func (s WaymoSpec) info(p *pickler, i int, objects []accuracy.WaymoObject) {
 	}
 	calibration := []field{{"R0_rect", matrix([16]float64{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1})}}
 	for camera, size := range sizes {
-		calibration = append(calibration, field{fmt.Sprint("P", camera), matrix(lens(size))}, field{fmt.Sprint("Tr_velo_to_cam_", camera), matrix(cameraAt(camera))})
+		calibration = append(calibration, field{fmt.Sprint("P", camera), matrix(lens(size))},
+			field{fmt.Sprint("Tr_velo_to_cam_", camera), matrix(cameraAt(camera))})
 	}
 	columns := func(width int, of func(o *accuracy.WaymoObject) []float32) func() {
 		return func() {

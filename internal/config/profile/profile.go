@@ -98,7 +98,8 @@ func (p *Profile) Check() error {
 	_, err := loadgen.ParseScenario(p.Scenario)
 	want(err == nil, "%w", err)
 	want(p.Device != "", "device is missing")
-	want(slices.Contains([]string{"", "fp32", "fp16", "bf16", "int8", "int4"}, p.Precision), "precision is %q: must be fp32, fp16, bf16, int8 or int4", p.Precision)
+	want(slices.Contains([]string{"", "fp32", "fp16", "bf16", "int8", "int4"}, p.Precision),
+		"precision is %q: must be fp32, fp16, bf16, int8 or int4", p.Precision)
 	want(p.Instances > 0, "instances is %d: must be at least 1", p.Instances)
 	want(p.Threads > 0, "intra_threads is %d: must be at least 1", p.Threads)
 	want(p.MaxBatch > 0, "max_batch_size is %d: must be at least 1", p.MaxBatch)

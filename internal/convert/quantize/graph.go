@@ -278,7 +278,8 @@ var fixedOutputs = map[outputKey]onnx.ElemType{
 
 // sameTypeOps are the operators that stay in FP32 and whose output has the type of their first input.
 var sameTypeOps = map[string]bool{
-	"BitShift": true, "CumSum": true, "Exp": true, "GridSample": true, "Log": true, "MeanVarianceNormalization": true, "Mod": true, "Pow": true, "Range": true,
+	"BitShift": true, "CumSum": true, "Exp": true, "GridSample": true, "Log": true, "MeanVarianceNormalization": true, "Mod": true, "Pow": true,
+	"Range":      true,
 	"Reciprocal": true, "ReduceL1": true, "ReduceL2": true, "ReduceLogSum": true, "ReduceLogSumExp": true,
 	"ReduceProd": true, "ReduceSum": true, "ReduceSumSquare": true, "RoiAlign": true, "Softplus": true,
 	"TopK": true, "Unique": true, "Upsample": true,

@@ -102,15 +102,19 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 
 	b.WriteString("## Activations\n\n")
 	if r.Bits == 4 {
-		b.WriteString("- Activations and sums are FP32: weights become FP32 again while a product runs (MatMulNBits of ONNX Runtime). Nothing was calibrated.\n\n")
+		b.WriteString("- Activations and sums are FP32: weights become FP32 again while a product runs (MatMulNBits of ONNX Runtime). " +
+			"Nothing was calibrated.\n\n")
 	} else if atRunTime {
-		b.WriteString("- Nothing was calibrated: the input of a layer becomes unsigned bytes while the model runs, asymmetric, one scale for all elements, " +
+		b.WriteString("- Nothing was calibrated: the input of a layer becomes unsigned bytes while the model runs, asymmetric, one scale for " +
+			"all elements, " +
 			"scale = (max - min) / 255 of its values and 0 (DynamicQuantizeMatMul, DynamicQuantizeLSTM of ONNX Runtime).\n\n")
 	} else {
-		fmt.Fprintf(&b, "- Calibration: %d samples of the calibration set went through the FP32 model; the ranges of %d activations were set to the smallest and the largest value seen.\n",
+		fmt.Fprintf(&b, "- Calibration: %d samples of the calibration set went through the FP32 model; the ranges of %d activations were set "+
+			"to the smallest and the largest value seen.\n",
 			r.Samples, len(r.Ranges))
 		if r.Options.Activations == S8 {
-			b.WriteString("- Integers: signed, symmetric: q = round(x / scale), -127 to 127, one scale for each activation, scale = max(|min|, |max|) / 127.\n")
+			b.WriteString("- Integers: signed, symmetric: q = round(x / scale), -127 to 127, one scale for each activation, scale = " +
+				"max(|min|, |max|) / 127.\n")
 		} else {
 			b.WriteString("- Integers: unsigned, asymmetric: q = round(x / scale) + zero point, 0 to 255, one scale and zero point for each activation, " +
 				"scale = (max - min) / 255, or up to 1/254 larger, so that 0, which the range always contains, and both ends are represented.\n")
@@ -140,7 +144,8 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 		}
 		if r.EqualizedLayers > 0 {
 			fmt.Fprintf(&b, "- %d depthwise convolutions were equalised before: each filter was divided by the square root of the range of its channel "+
-				"over the calibration samples but the first %d, relative to the largest, and the weights that read the channel were multiplied with it.\n", r.EqualizedLayers, judged)
+				"over the calibration samples but the first %d, relative to the largest, and the weights that read the channel were "+
+				"multiplied with it.\n", r.EqualizedLayers, judged)
 		}
 		b.WriteString("- Batch norms were folded into the convolutions before them, in FP64, rounded to FP32.\n")
 	}

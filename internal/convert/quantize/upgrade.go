@@ -271,7 +271,8 @@ func (u *upgrader) rank(name string) int {
 }
 
 // keepRank are the operators whose result has as many axes as their first input.
-var keepRank = set("Abs", "Add", "AveragePool", "BatchNormalization", "Cast", "Ceil", "Clip", "Concat", "DepthToSpace", "Div", "Dropout", "Elu", "Exp",
+var keepRank = set("Abs", "Add", "AveragePool", "BatchNormalization", "Cast", "Ceil", "Clip", "Concat", "DepthToSpace", "Div", "Dropout",
+	"Elu", "Exp",
 	"Floor", "GlobalAveragePool", "GlobalMaxPool", "HardSigmoid", "Identity", "InstanceNormalization", "LRN", "LeakyRelu", "Log", "LogSoftmax", "Max",
 	"MaxPool", "Mean", "Min", "Mul", "Neg", "PRelu", "Pad", "Pow", "Reciprocal", "Relu", "Resize", "Selu", "Sigmoid", "Slice", "Softmax", "Softplus",
 	"Softsign", "SpaceToDepth", "Split", "Sqrt", "Sub", "Sum", "Tanh", "Tile", "Transpose", "Upsample")

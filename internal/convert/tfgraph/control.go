@@ -234,7 +234,8 @@ func (c *converter) counts(p port) bool {
 			starts = c.isNumber(n.inputs[0], 0)
 		case n.op == "NextIteration":
 			sum := c.follow(n.inputs[0])
-			steps = sum != nil && (sum.op == "Add" || sum.op == "AddV2") && len(sum.inputs) == 2 && c.follow(sum.inputs[0]) == through && c.isNumber(sum.inputs[1], 1)
+			steps = sum != nil && (sum.op == "Add" || sum.op == "AddV2") && len(sum.inputs) == 2 && c.follow(sum.inputs[0]) == through &&
+				c.isNumber(sum.inputs[1], 1)
 		}
 	}
 	return starts && steps

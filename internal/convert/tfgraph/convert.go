@@ -89,7 +89,8 @@ func Convert(name string, content []byte) (*onnx.Model, error) {
 }
 
 func convert(name string, nodes []*node, size int64) (m *onnx.Model, err error) {
-	c := &converter{nodes: map[string]*node{}, consumers: map[string][]*node{}, out: &onnx.Graph{Name: name}, used: map[string]int{}, room: growth * (size + 1<<20), work: growth * (len(nodes) + 1000)}
+	c := &converter{nodes: map[string]*node{}, consumers: map[string][]*node{}, out: &onnx.Graph{Name: name}, used: map[string]int{},
+		room: growth * (size + 1<<20), work: growth * (len(nodes) + 1000)}
 	for _, n := range nodes {
 		if n.name == "" || c.nodes[n.name] != nil {
 			return nil, fmt.Errorf("node %q: expected a name of its own", n.name)
@@ -133,11 +134,13 @@ func convert(name string, nodes []*node, size int64) (m *onnx.Model, err error) 
 			refuse("output %q is a TensorArray", n.name)
 		}
 		x := v.in(last)
-		s.graph.Nodes = append(s.graph.Nodes, &onnx.Node{Name: c.fresh(n.name + "/output"), Op: "Identity", Inputs: []string{x}, Outputs: []string{out.String()}})
+		s.graph.Nodes = append(s.graph.Nodes, &onnx.Node{Name: c.fresh(n.name + "/output"), Op: "Identity", Inputs: []string{x},
+			Outputs: []string{out.String()}})
 		s.graph.Outputs = append(s.graph.Outputs, &onnx.Value{Name: out.String(), Type: onnx.Type{Elem: v.elem, Shape: v.shape()}})
 	}
 	if len(c.out.Inputs) == 0 || len(c.out.Outputs) == 0 {
-		return nil, fmt.Errorf("%d inputs (Placeholder) and %d outputs (nodes that no other one reads): expected at least 1", len(c.out.Inputs), len(c.out.Outputs))
+		return nil, fmt.Errorf("%d inputs (Placeholder) and %d outputs (nodes that no other one reads): expected at least 1", len(c.out.Inputs),
+			len(c.out.Outputs))
 	}
 	c.out.Prune()
 	m = &onnx.Model{IRVersion: irVersion, Opsets: []onnx.Opset{{Version: opset}}, Producer: "mlperf", Graph: c.out}
@@ -420,8 +423,9 @@ func (v *value) as(other *value) *value {
 // rowwise are the operators whose result has the rows and channels of the first input.
 var rowwise = map[string]bool{
 	"BiasAdd": true, "FusedBatchNorm": true, "FusedBatchNormV2": true, "FusedBatchNormV3": true, "MaxPool": true, "AvgPool": true,
-	"ResizeBilinear": true, "ResizeNearestNeighbor": true, "Softmax": true, "LogSoftmax": true, "Cast": true, "Relu": true, "Relu6": true, "LeakyRelu": true,
-	"Elu": true, "Selu": true, "Tanh": true, "Sigmoid": true, "Exp": true, "Rsqrt": true, "Square": true,
+	"ResizeBilinear": true, "ResizeNearestNeighbor": true, "Softmax": true, "LogSoftmax": true, "Cast": true, "Relu": true, "Relu6": true,
+	"LeakyRelu": true,
+	"Elu":       true, "Selu": true, "Tanh": true, "Sigmoid": true, "Exp": true, "Rsqrt": true, "Square": true,
 }
 
 // in returns the name of the value in a layout.

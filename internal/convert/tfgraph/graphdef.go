@@ -50,7 +50,8 @@ type tensor struct {
 
 // elemTypes are DataType's numbers.
 var elemTypes = map[uint64]onnx.ElemType{
-	1: onnx.Float32, 2: onnx.Float64, 3: onnx.Int32, 4: onnx.Uint8, 5: onnx.Int16, 6: onnx.Int8, 9: onnx.Int64, 10: onnx.Bool, 17: onnx.Uint16, 19: onnx.Float16,
+	1: onnx.Float32, 2: onnx.Float64, 3: onnx.Int32, 4: onnx.Uint8, 5: onnx.Int16, 6: onnx.Int8, 9: onnx.Int64, 10: onnx.Bool, 17: onnx.Uint16,
+	19: onnx.Float16,
 }
 
 // parse reads a GraphDef.

@@ -173,7 +173,8 @@ func (s step) suppress() {
 
 func (s step) matMul() {
 	a, b := s.arg(0), s.arg(1)
-	y := s.node("Gemm", []string{a.in(last), b.in(last)}, onnx.Attr("transA", s.n.attrs["transpose_a"].i), onnx.Attr("transB", s.n.attrs["transpose_b"].i))
+	y := s.node("Gemm", []string{a.in(last), b.in(last)}, onnx.Attr("transA", s.n.attrs["transpose_a"].i),
+		onnx.Attr("transB", s.n.attrs["transpose_b"].i))
 	v := s.set(0, last, y, 2, a.elem)
 	if v.batch = a.batch; s.n.attrs["transpose_b"].i == 0 {
 		v.channels = b.channels

@@ -106,7 +106,8 @@ func (g *graph) deconvolve(from, weights, biases, kind int, strides [2]int, acti
 	if g.has(biases) {
 		inputs = append(inputs, g.real(biases, last))
 	}
-	g.setReal(0, first, g.node("ConvTranspose", inputs, onnx.Attr("strides", longs(strides[:])), onnx.Attr("pads", pads), onnx.Attr("output_padding", more)), activation)
+	g.setReal(0, first, g.node("ConvTranspose", inputs, onnx.Attr("strides", longs(strides[:])), onnx.Attr("pads", pads),
+		onnx.Attr("output_padding", more)), activation)
 }
 
 // fullyConnected multiplies by weights O I.
@@ -190,7 +191,8 @@ func (g *graph) resize(mode string, align int) {
 // depthToSpace takes channels as rows, columns, then depth.
 func (g *graph) depthToSpace() {
 	g.rank4(g.in(0))
-	g.setReal(0, first, g.node("DepthToSpace", []string{g.real(0, first)}, onnx.Attr("blocksize", int64(g.op.options.int(0, 1))), onnx.Attr("mode", "DCR")), actNone)
+	g.setReal(0, first, g.node("DepthToSpace", []string{g.real(0, first)}, onnx.Attr("blocksize", int64(g.op.options.int(0, 1))),
+		onnx.Attr("mode", "DCR")), actNone)
 }
 
 func (g *graph) spaceToDepth() {

@@ -9,7 +9,8 @@ func (g *graph) detections() {
 	options := flexMap(g.op.custom)
 	boxes, scores := g.in(0), g.in(1)
 	count, classes := int64(options["max_detections"]), int64(options["num_classes"])
-	if len(g.op.outputs) != 4 || boxes.rank() != 3 || scores.rank() != 3 || boxes.shape[0] != 1 || boxes.shape[2] < 4 || classes < 1 || count < 1 || int64(scores.shape[2]) < classes {
+	if len(g.op.outputs) != 4 || boxes.rank() != 3 || scores.rank() != 3 || boxes.shape[0] != 1 || boxes.shape[2] < 4 || classes < 1 || count < 1 ||
+		int64(scores.shape[2]) < classes {
 		refuse("boxes %v, scores %v, %d classes and %d detections are not converted", boxes.shape, scores.shape, classes, count)
 	}
 	if most, given := options["max_classes_per_detection"]; given && most != 1 {
@@ -61,7 +62,8 @@ func (g *graph) detections() {
 	if regular {
 		class = g.node("Gather", []string{class, best[1]})
 	} else {
-		class = g.node("ArgMax", []string{g.node("Gather", []string{g.node("Squeeze", []string{all, g.ints(0)}), box})}, onnx.Attr("axis", int64(1)), onnx.Attr("keepdims", int64(0)))
+		class = g.node("ArgMax", []string{g.node("Gather", []string{g.node("Squeeze", []string{all, g.ints(0)}), box})},
+			onnx.Attr("axis", int64(1)), onnx.Attr("keepdims", int64(0)))
 	}
 	missing := g.node("Sub", []string{g.ints(count), found})
 	filled := func(x string) string { // rows that were not found are 0

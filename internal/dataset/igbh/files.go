@@ -320,7 +320,8 @@ func parseArray(r io.ReadSeeker, size int64, width int) (a array, err error) {
 	if width == 1 && len(shape) == 1 {
 		shape = tensor.Shape{shape[0], 1}
 	}
-	if len(shape) != 2 || header.Type != tensor.Float32 || header.Swapped || shape[0] < 1 || shape[1] < 1 || shape[1] > maxWidth || width > 0 && shape[1] != int64(width) {
+	if len(shape) != 2 || header.Type != tensor.Float32 || header.Swapped || shape[0] < 1 || shape[1] < 1 || shape[1] > maxWidth || width > 0 &&
+		shape[1] != int64(width) {
 		want := fmt.Sprint("N ", width)
 		if width < 2 {
 			want = [2]string{fmt.Sprint("N ", Features), "N"}[width]

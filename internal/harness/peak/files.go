@@ -28,7 +28,8 @@ const HigherDir, confirmedDir = "higher", "confirmed"
 
 // TestFiles are the names of the files that a test writes into its folder.
 func TestFiles() []string {
-	return []string{report.FileName, charts.FileName, mlperflog.SummaryFile, mlperflog.DetailFile, mlperflog.AccuracyFile, mlperflog.TraceFile, requests.FileName}
+	return []string{report.FileName, charts.FileName, mlperflog.SummaryFile, mlperflog.DetailFile, mlperflog.AccuracyFile, mlperflog.TraceFile,
+		requests.FileName}
 }
 
 // Remove removes the files of a search from a folder, if it has one. The files of its best test stay, and so does a folder with results

@@ -110,7 +110,8 @@ func (s Test) Check() error {
 	}
 	need, free := float64(s.samples())*queryBytes, machine.AvailableMemory()
 	if need > float64(free) {
-		return fmt.Errorf("%s queries or samples need about %s of memory, %s are free", units.Number(float64(s.samples())), units.Memory(uint64(need)), units.Memory(free))
+		return fmt.Errorf("%s queries or samples need about %s of memory, %s are free", units.Number(float64(s.samples())),
+			units.Memory(uint64(need)), units.Memory(free))
 	}
 	return nil
 }

@@ -28,7 +28,8 @@ func CompareSources(folder string) (files int, differ []string, err error) {
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil, fmt.Errorf("%s has neither %s nor internal/loadgen: expected a folder of logs or of the program's source", folder, mlperflog.DetailFile)
+		return 0, nil, fmt.Errorf("%s has neither %s nor internal/loadgen: expected a folder of logs or of the program's source", folder,
+			mlperflog.DetailFile)
 	}
 	if err != nil {
 		return 0, nil, err

@@ -321,7 +321,8 @@ func (d *detailWriter) tokens(p *loadgen.Performance) {
 	}
 	d.latencies("result_first_token_", "latency_ns", p.FirstToken)
 	d.rate("result_token_throughput_with_loadgen_overhead", tokensPer(p, p.FinalQueryIssued))
-	d.rate("result_token_throughput", rate(float64(p.TokenCount), float64(p.SampleLatency.Mean)*float64(p.SampleCount))) // per ns; the other rate divided may differ in the last digit
+	// per ns; the other rate divided may differ in the last digit
+	d.rate("result_token_throughput", rate(float64(p.TokenCount), float64(p.SampleLatency.Mean)*float64(p.SampleCount)))
 	d.percentiles("result_time_per_output_token_", "_percentile_ns", p.TimePerOutputToken)
 	d.log("result_time_to_output_token_min", p.TimePerOutputToken.Min.Nanoseconds())
 	d.log("result_time_to_output_token_max", p.TimePerOutputToken.Max.Nanoseconds())

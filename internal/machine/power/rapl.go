@@ -58,7 +58,8 @@ func openRAPL(root string) ([]counter, error) {
 		list = append(list, c)
 	}
 	if len(list) == 0 {
-		return nil, errors.New("RAPL: this machine reports no energy of its processors, like most virtual machines; on a physical one: sudo modprobe intel_rapl_msr")
+		return nil, errors.New(
+			"RAPL: this machine reports no energy of its processors, like most virtual machines; on a physical one: sudo modprobe intel_rapl_msr")
 	}
 	return list, nil
 }

@@ -128,7 +128,8 @@ func (s *Series) between(begin, end time.Time) (Part, error) {
 	if n := len(s.Points); n == 0 {
 		return part, fmt.Errorf("%s: the test ran from %s to %s, and nothing was measured", s.Name, stamp(begin), stamp(end))
 	} else if first, last := s.Points[0].At, s.Points[n-1].At; first.After(begin.Add(slack)) || last.Before(end.Add(-slack)) {
-		return part, fmt.Errorf("%s: the test ran from %s to %s, and power was measured from %s to %s", s.Name, stamp(begin), stamp(end), stamp(first), stamp(last))
+		return part, fmt.Errorf("%s: the test ran from %s to %s, and power was measured from %s to %s", s.Name, stamp(begin), stamp(end),
+			stamp(first), stamp(last))
 	}
 	last := begin
 	broken := func(at time.Time) error {

@@ -61,10 +61,13 @@ func (d *Decoder) portType(name string) tensor.DType {
 func newSharedSteps(d *Decoder) (*sharedSteps, error) {
 	l, room := d.layout, d.limits
 	s := &sharedSteps{
-		d: d, tokens: newIntegers(d.portType(l.Tokens), room.Slots), lengths: newIntegers(d.portType(l.Lengths), room.Slots), rows: newIntegers(d.portType(l.LastRows), room.Slots),
-		total: newIntegers(d.portType(l.Total), 1), positions: newIntegers(d.portType(l.Positions), room.Slots), outNext: newIntegers(d.portType(l.Next), room.Slots),
-		prompt: newIntegers(d.portType(l.Tokens), room.Chunk), promptRow: newIntegers(d.portType(l.LastRows), 1), promptPositions: newIntegers(d.portType(l.Positions), room.Chunk),
-		chunks: map[int]chunk{}, masked: make([]int, room.Slots),
+		d: d, tokens: newIntegers(d.portType(l.Tokens), room.Slots), lengths: newIntegers(d.portType(l.Lengths), room.Slots),
+		rows:  newIntegers(d.portType(l.LastRows), room.Slots),
+		total: newIntegers(d.portType(l.Total), 1), positions: newIntegers(d.portType(l.Positions), room.Slots),
+		outNext: newIntegers(d.portType(l.Next), room.Slots),
+		prompt:  newIntegers(d.portType(l.Tokens), room.Chunk), promptRow: newIntegers(d.portType(l.LastRows), 1),
+		promptPositions: newIntegers(d.portType(l.Positions), room.Chunk),
+		chunks:          map[int]chunk{}, masked: make([]int, room.Slots),
 	}
 	for slot := range room.Slots {
 		s.rows.set(slot, slot)

@@ -43,7 +43,8 @@ func NewSpeechDecoder(sessions workload.Sessions, l SpeechLayout, slots, context
 	if slots < 1 || context < 2 {
 		return nil, fmt.Errorf("a decoder of %d recordings with %d tokens: expected at least 1 with 2", slots, context)
 	}
-	d := &SpeechDecoder{layout: l, sessions: sessions, context: context, next: make([]int, slots), positions: make([]int64, context), tensors: map[string]tensor.Tensor{}, usual: swapped(l.names)}
+	d := &SpeechDecoder{layout: l, sessions: sessions, context: context, next: make([]int, slots), positions: make([]int64, context),
+		tensors: map[string]tensor.Tensor{}, usual: swapped(l.names)}
 	for i := range d.positions {
 		d.positions[i] = int64(i)
 	}

@@ -208,8 +208,10 @@ func (l SpeechLayout) Outputs(role string) []string {
 
 // String describes the layout in one sentence.
 func (l SpeechLayout) String() string {
-	return fmt.Sprintf("%d bands over %d frames go into %s and come out as %d steps of %d; the decoder caches %d layers of %d×%d of its own tokens (%s) and of these (%s); the next of %d tokens is chosen here by %s",
-		l.Bands, l.Frames, l.own(featuresPort), l.Steps, l.Hidden, l.Layers, l.Heads, l.HeadSize, l.own(cacheParts[0].past(0)), l.own(cacheParts[2].past(0)), l.Rows, l.own(scoresPort))
+	return fmt.Sprintf("%d bands over %d frames go into %s and come out as %d steps of %d; the decoder caches %d layers of %d×%d of its own "+
+		"tokens (%s) and of these (%s); the next of %d tokens is chosen here by %s",
+		l.Bands, l.Frames, l.own(featuresPort), l.Steps, l.Hidden, l.Layers, l.Heads, l.HeadSize, l.own(cacheParts[0].past(0)),
+		l.own(cacheParts[2].past(0)), l.Rows, l.own(scoresPort))
 }
 
 // Bytes is the memory of a SpeechDecoder for slots recordings of context tokens each.

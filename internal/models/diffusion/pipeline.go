@@ -104,7 +104,8 @@ func (w *pipeline) notes() []string {
 		fmt.Sprintf("images of %d×%d in %d Euler steps from noise %.4g, guidance %g, latents of %s",
 			s.width*s.scale, s.height*s.scale, steps, w.euler.sigmas[0], w.guidance, w.latents.Path),
 		fmt.Sprintf("text encoders: %s (%s) and %s (%s, %s), with the tokenizers of %s",
-			textEncoder, w.ports[textEncoder+"."+hiddenStates].Name, textEncoder2, w.ports[textEncoder2+"."+hiddenStates].Name, w.ports[textEncoder2+".text_embeds"].Name, w.tokenizersFrom),
+			textEncoder, w.ports[textEncoder+"."+hiddenStates].Name, textEncoder2, w.ports[textEncoder2+"."+hiddenStates].Name,
+			w.ports[textEncoder2+".text_embeds"].Name, w.tokenizersFrom),
 	}
 }
 

@@ -181,7 +181,8 @@ func (p ports) fit(s sizes) error {
 	fits := func(port string, extents ...int) {
 		for axis, n := range extents {
 			if have := p[port].Shape[axis]; n >= 0 && have >= 0 && have != int64(n) {
-				errs = append(errs, fmt.Errorf("the model's %s is %v: must be %d along axis %d: the files and the latents do not fit each other", port, p[port].Shape, n, axis))
+				errs = append(errs, fmt.Errorf("the model's %s is %v: must be %d along axis %d: the files and the latents do not fit each other",
+					port, p[port].Shape, n, axis))
 			}
 		}
 	}

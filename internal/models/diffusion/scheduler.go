@@ -66,7 +66,8 @@ func (s noiseSchedule) check() error {
 	if !(s.BetaStart > 0 && s.BetaStart < s.BetaEnd && s.BetaEnd < 1) {
 		errs = append(errs, fmt.Errorf("beta_start is %v and beta_end %v: must be 0 < beta_start < beta_end < 1", s.BetaStart, s.BetaEnd))
 	} else if s.Trained < 2 || s.Trained > maxTrained || s.Offset < 0 || s.Offset >= s.Trained {
-		errs = append(errs, fmt.Errorf("num_train_timesteps is %d and steps_offset %d: must be 2 to %d steps and an offset below them", s.Trained, s.Offset, maxTrained))
+		errs = append(errs, fmt.Errorf("num_train_timesteps is %d and steps_offset %d: must be 2 to %d steps and an offset below them", s.Trained,
+			s.Offset, maxTrained))
 	}
 	return errors.Join(errs...)
 }
@@ -93,7 +94,8 @@ func newEuler(s noiseSchedule, steps int) (*eulerScheduler, error) {
 			return nil, fmt.Errorf("step %d is beyond the %d steps of the model's training", t, s.Trained)
 		}
 		if math.IsInf(float64(noise[t]), 1) {
-			return nil, fmt.Errorf("step %d of the training is all noise: beta_start %v and beta_end %v are too large for %d steps", t, s.BetaStart, s.BetaEnd, s.Trained)
+			return nil, fmt.Errorf("step %d of the training is all noise: beta_start %v and beta_end %v are too large for %d steps", t, s.BetaStart,
+				s.BetaEnd, s.Trained)
 		}
 		e.timesteps, e.sigmas = append(e.timesteps, float32(t)), append(e.sigmas, noise[t])
 	}

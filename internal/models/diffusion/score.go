@@ -173,10 +173,12 @@ func (j *scorer) compare() error {
 		return fmt.Errorf("the network for FID has %d features, the statistics have %d", n, len(j.photos.Mean))
 	}
 	if n := j.fid.Features(); n != inceptionFeatures {
-		j.warnings = append(j.warnings, fmt.Sprintf("%s is over %d features of another network than Inception-v3, which has %d", accuracy.FIDScore, n, inceptionFeatures))
+		j.warnings = append(j.warnings, fmt.Sprintf("%s is over %d features of another network than Inception-v3, which has %d", accuracy.FIDScore,
+			n, inceptionFeatures))
 	}
 	if n := j.clip.Features(); n != clipFeatures {
-		j.warnings = append(j.warnings, fmt.Sprintf("%s is over %d features of other networks than CLIP's ViT-B/32, which has %d", accuracy.CLIPScore, n, clipFeatures))
+		j.warnings = append(j.warnings, fmt.Sprintf("%s is over %d features of other networks than CLIP's ViT-B/32, which has %d",
+			accuracy.CLIPScore, n, clipFeatures))
 	}
 	return nil
 }

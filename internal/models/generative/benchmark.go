@@ -47,7 +47,8 @@ func (w benchmark) decoder(s workload.Setup) (*decoderWorkload, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &decoderWorkload{prompts: data.tokens, cuts: data.cuts, rules: w.rules, beams: max(1, w.beams), card: card, chunk: cmp.Or(set.chunk, defaultChunk)}
+	t := &decoderWorkload{prompts: data.tokens, cuts: data.cuts, rules: w.rules, beams: max(1, w.beams), card: card,
+		chunk: cmp.Or(set.chunk, defaultChunk)}
 	if len(card.stop) > 0 {
 		t.rules.Stop = card.stop
 	}
@@ -154,7 +155,8 @@ func (t *decoderWorkload) fit(context int) error {
 	}
 	if limit > 0 && need > limit {
 		i := slices.IndexFunc(t.prompts, func(p []int32) bool { return len(p)+t.rules.MaxNew > limit })
-		return userinput.Errorf(contextOption, "prompt %d has %d tokens and its answer up to %d: the context has %d", i, len(t.prompts[i]), t.rules.MaxNew, limit)
+		return userinput.Errorf(contextOption, "prompt %d has %d tokens and its answer up to %d: the context has %d", i, len(t.prompts[i]),
+			t.rules.MaxNew, limit)
 	}
 	if t.context = need; context > 0 {
 		t.context = limit
@@ -212,7 +214,8 @@ func (t *decoderWorkload) notes() []string {
 	return []string{
 		t.layout.String(),
 		fmt.Sprintf("prompts have up to %d tokens and answers up to %d; they end with %v (from %s)", t.longest, t.rules.MaxNew, t.rules.Stop, from),
-		fmt.Sprintf("a sequence takes %.1f MiB of cache for %d tokens%s; prefill in chunks of %d tokens", float64(t.layout.Bytes(1, t.context))/(1<<20), t.context, beams, t.chunk),
+		fmt.Sprintf("a sequence takes %.1f MiB of cache for %d tokens%s; prefill in chunks of %d tokens",
+			float64(t.layout.Bytes(1, t.context))/(1<<20), t.context, beams, t.chunk),
 		sampling,
 	}
 }

@@ -44,7 +44,8 @@ func gptOSS() workload.Model {
 // readOSS reads the prompts of performance, or those of accuracy, which have answers.
 func readOSS(s source) (*promptSet, error) {
 	if s.scored {
-		return readReasoning("acc/acc_eval_ref.parquet", "acc/acc_eval_inputs.parquet", "acc_eval_ref.parquet", "acc_eval_inputs.parquet", "acc_eval_inputs.pkl")(s)
+		return readReasoning("acc/acc_eval_ref.parquet", "acc/acc_eval_inputs.parquet", "acc_eval_ref.parquet", "acc_eval_inputs.parquet",
+			"acc_eval_inputs.pkl")(s)
 	}
 	t, err := s.read("perf/perf_eval_ref.parquet", "perf_eval_ref.parquet", "perf_eval_ref.pkl")
 	if err != nil {

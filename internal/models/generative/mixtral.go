@@ -22,9 +22,10 @@ func mixtral() workload.Model {
 		Title:   "Mixtral 8x7B Instruct, OpenOrca, GSM8K and MBXP",
 		Task:    "answers to questions, numbers and programs, up to 1024 tokens",
 		Dataset: mixtralSet,
-		BuiltIn: workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Network: arch.SmallMixtral(), Full: arch.Mixtral()}}, Samples: 32, TokenBytes: 4},
-		Source:  "https://huggingface.co/mistralai/Mixtral-8x7B-Instruct-v0.1 (an export of onnxruntime-genai or Optimum)",
-		Papers:  []string{"Jiang et al., Mixtral of Experts, 2024, arXiv:2401.04088"},
+		BuiltIn: workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Network: arch.SmallMixtral(), Full: arch.Mixtral()}}, Samples: 32,
+			TokenBytes: 4},
+		Source: "https://huggingface.co/mistralai/Mixtral-8x7B-Instruct-v0.1 (an export of onnxruntime-genai or Optimum)",
+		Papers: []string{"Jiang et al., Mixtral of Experts, 2024, arXiv:2401.04088"},
 
 		Rules: config.Model{
 			Name:    "mixtral-8x7b",

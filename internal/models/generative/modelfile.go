@@ -229,7 +229,8 @@ var genaiNames = map[string]string{
 }
 
 func (c *genaiFile) card() modelCard {
-	card := modelCard{from: c.path, names: map[string]string{}, context: *c.Model.ContextLength, stop: c.Model.EOS, headSize: c.Model.Decoder.HeadSize, sampling: c.sampling()}
+	card := modelCard{from: c.path, names: map[string]string{}, context: *c.Model.ContextLength, stop: c.Model.EOS,
+		headSize: c.Model.Decoder.HeadSize, sampling: c.sampling()}
 	for usual, key := range genaiNames {
 		for _, names := range []map[string]string{c.Model.Decoder.Inputs, c.Model.Decoder.Outputs} {
 			if own := names[key]; own != "" {

@@ -53,7 +53,8 @@ func textScoreOptions() []workload.Option {
 
 func executionChoice() workload.Option {
 	return workload.Option{Name: executeOption, Kind: workload.Bool, Choices: []string{unsafely}, Scoring: true,
-		Help: "for the score, run the programs that the model wrote, on this machine, with bounds on time and memory; they can read and write what you can; " +
+		Help: "for the score, run the programs that the model wrote, on this machine, with bounds on time and memory; they can read and " +
+			"write what you can; " +
 			"the superuser's run as another user, read-only, and where that is impossible only with =unsafe (default: they get no score)"}
 }
 
@@ -64,7 +65,8 @@ func reasoningScoreOptions() []workload.Option {
 
 func testsChoice() workload.Option {
 	return workload.Option{Name: liveOption, Kind: workload.Path, Scoring: true,
-		Help: "folder with the tests of LiveCodeBench, test.jsonl to test6.jsonl, for the programs that are run (default: livecodebench in the data set, or beside it)"}
+		Help: "folder with the tests of LiveCodeBench, test.jsonl to test6.jsonl, for the programs that are run (default: livecodebench in " +
+			"the data set, or beside it)"}
 }
 
 // defaultChunk is the number of tokens in a chunk of prefill: enough to use each weight that is read from memory often, and

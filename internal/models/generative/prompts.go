@@ -173,7 +173,8 @@ func readEdgeArticles(s source) (*promptSet, error) {
 
 // readOrca reads the questions of OpenOrca.
 func readOrca(s source) (*promptSet, error) {
-	return s.readRows("output", nil, "open_orca_gpt4_tokenized_llama.sampled_24576.pkl", "open_orca_gpt4_tokenized_llama.sampled_24576.pkl.gz", articleFiles[0])
+	return s.readRows("output", nil, "open_orca_gpt4_tokenized_llama.sampled_24576.pkl", "open_orca_gpt4_tokenized_llama.sampled_24576.pkl.gz",
+		articleFiles[0])
 }
 
 // mbxpEnd are the tokens that end a program, "\n```\n" (language/mixtral-8x7b/dataset.py, mbxp_stop).

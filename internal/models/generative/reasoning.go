@@ -72,7 +72,8 @@ func (e *reasoningScorer) warn(score *accuracy.Score) *accuracy.Score {
 		return score
 	}
 	if n := len(e.unknown); n > 0 {
-		score.Warnings = append(score.Warnings, fmt.Sprintf("the tests have no problem %q: %d answers without tests count as wrong", slices.Min(e.unknown), n))
+		score.Warnings = append(score.Warnings, fmt.Sprintf("the tests have no problem %q: %d answers without tests count as wrong",
+			slices.Min(e.unknown), n))
 	}
 	return executed(score, e.runner)
 }

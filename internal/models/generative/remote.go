@@ -51,7 +51,8 @@ func (w benchmark) openRemote(s workload.Setup) (*workload.Workload, error) {
 		distinct[text] = true
 	}
 	return &workload.Workload{Samples: len(a.prompts), Prompts: a, Alike: len(data.targets) - len(distinct), Notes: []string{
-		fmt.Sprintf("%d prompts of %s, answers of %d to %d tokens at temperature %g", len(a.prompts), s.DatasetDir, a.rules.MinNew, a.rules.MaxNew, a.remote.temperature),
+		fmt.Sprintf("%d prompts of %s, answers of %d to %d tokens at temperature %g", len(a.prompts), s.DatasetDir, a.rules.MinNew, a.rules.MaxNew,
+			a.remote.temperature),
 		tokenizer,
 	}}, nil
 }
@@ -116,7 +117,8 @@ func (a *remotePrompts) WithoutIDs() error {
 
 // Texts implements workload.Prompts.
 func (a *remotePrompts) Texts() backend.Texts {
-	t := backend.Texts{IDs: true, Chat: a.data.questions != nil, Least: a.rules.MinNew > 1, Logged: a.logged, KeepSpecial: a.remote.keepSpecial, Temperature: a.remote.temperature}
+	t := backend.Texts{IDs: true, Chat: a.data.questions != nil, Least: a.rules.MinNew > 1, Logged: a.logged, KeepSpecial: a.remote.keepSpecial,
+		Temperature: a.remote.temperature}
 	if a.tokenizer != nil {
 		t.Tokenize = func(text []byte) ([]int32, error) { return a.tokenizer.Append(nil, string(text), hf.KeepSpecial) }
 		t.Detokenize = func(ids []int32) (string, error) { return a.tokenizer.Decode(ids, hf.KeepSpecial) }

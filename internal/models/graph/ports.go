@@ -33,7 +33,8 @@ func bind(p workload.Ports, layers, width int) (inputs []input, output backend.P
 	for _, port := range p.Inputs {
 		in, want, ok := parse(port.Name, layers)
 		if !ok {
-			return nil, output, fmt.Errorf("input %s of the model is unknown: must be features_paper, neighbors_0_cites, sources_0_cites and so on (docs/newest.md)", port.Name)
+			return nil, output,
+				fmt.Errorf("input %s of the model is unknown: must be features_paper, neighbors_0_cites, sources_0_cites and so on (docs/newest.md)", port.Name)
 		}
 		if in.what == features {
 			want.Shape[1] = int64(width)
@@ -54,7 +55,8 @@ func bind(p workload.Ports, layers, width int) (inputs []input, output backend.P
 	}
 	i := slices.IndexFunc(p.Outputs, func(p backend.Port) bool { return p.Type == tensor.Float32 && len(p.Shape) == 2 })
 	if i < 0 {
-		return nil, output, fmt.Errorf("the model has no output with scores of the classes, float32[samples classes]: it has %s", workload.DescribePorts(p.Outputs))
+		return nil, output, fmt.Errorf("the model has no output with scores of the classes, float32[samples classes]: it has %s",
+			workload.DescribePorts(p.Outputs))
 	}
 	return inputs, p.Outputs[i], nil
 }

@@ -89,7 +89,8 @@ func (w *graphWorkload) predictor(session backend.Session) (workload.Predictor, 
 	if err != nil {
 		return nil, err
 	}
-	return &predictor{w: w, session: session, reader: reader, sampler: newSampler(w.graph, w.seed, w.fanOuts), tables: make([][]int64, len(w.inputs))}, nil
+	return &predictor{w: w, session: session, reader: reader, sampler: newSampler(w.graph, w.seed, w.fanOuts),
+		tables: make([][]int64, len(w.inputs))}, nil
 }
 
 // score scores a log of classes as accuracy_igbh.py does.

@@ -23,13 +23,15 @@ func (in *inputs) findBatch(outputs []backend.Port, scored bool) error {
 			continue
 		}
 		if len(i.told) == 0 || i.told[0] != 1 {
-			return userinput.Errorf(shapeOption, "the model does not say the shape of input %s: give --%s %s=1x… with the batch first", i.Name, shapeOption, i.Name)
+			return userinput.Errorf(shapeOption, "the model does not say the shape of input %s: give --%s %s=1x… with the batch first", i.Name,
+				shapeOption, i.Name)
 		}
 		i.Shape = slices.Clone(i.told)
 		i.Shape[0] = -1
 	}
 	var v *verdict
-	for _, rule := range []func([]backend.Port) *verdict{in.withoutAxes, in.toldWhole, in.differing, in.namedOtherwise, in.operators, in.fixed, in.otherOutputs, in.firstAxis} {
+	for _, rule := range []func([]backend.Port) *verdict{in.withoutAxes, in.toldWhole, in.differing, in.namedOtherwise, in.operators, in.fixed,
+		in.otherOutputs, in.firstAxis} {
 		if v = rule(outputs); v != nil {
 			break
 		}
@@ -157,7 +159,8 @@ func (in *inputs) fixed(outputs []backend.Port) *verdict {
 		}
 	}
 	if why == "" {
-		return &verdict{false, fmt.Sprintf("the first axis of %s is fixed, and nothing says that it is the batch; %s: %d samples", strings.Join(names, ", "), strings.Join(samples, " "), n)}
+		return &verdict{false, fmt.Sprintf("the first axis of %s is fixed, and nothing says that it is the batch; %s: %d samples",
+			strings.Join(names, ", "), strings.Join(samples, " "), n)}
 	}
 	for _, p := range outputs {
 		if !p.AnyShape && backend.FirstAxes(in.list[0].Port, p) == backend.Differ {

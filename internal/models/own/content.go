@@ -148,11 +148,14 @@ func (i *input) make(kind string, place int, length int64) (fill func(int, tenso
 	if n, err := strconv.ParseInt(kind, 10, 64); err == nil && !float {
 		return constant(n), "all " + kind, nil
 	}
-	return nil, "", userinput.Errorf(inputOption, "%s=%s: must be normal, uniform, zeros, ones, ids (of inputs that are indices into an embedding), a number or a file that ends in .npy", i.Name, kind)
+	return nil, "", userinput.Errorf(inputOption,
+		"%s=%s: must be normal, uniform, zeros, ones, ids (of inputs that are indices into an embedding), a number or a file that ends in .npy",
+		i.Name, kind)
 }
 
 // filled returns a function that fills a tensor with the next numbers of a sample's generator.
-func filled[T float32 | int64](random func(index int) *rand.Rand, next func(*rand.Rand) T, put func(tensor.Tensor, []T)) func(int, tensor.Tensor) error {
+func filled[T float32 | int64](random func(index int) *rand.Rand, next func(*rand.Rand) T, put func(tensor.Tensor, []T)) func(int,
+	tensor.Tensor) error {
 	return func(index int, dst tensor.Tensor) error {
 		r, values := random(index), make([]T, dst.Len())
 		for k := range values {

@@ -292,7 +292,8 @@ func (in *inputs) noSamples(i *input, t tensor.Tensor) error {
 	if !in.batched {
 		why = " has no batch axis"
 	}
-	return fmt.Errorf("%s is %v, and input %s%s%s: expected samples along the first axis, [%s]", i.from, t, i.Name, axesText(i.Port), why, strings.Join(append([]string{n}, text...), " "))
+	return fmt.Errorf("%s is %v, and input %s%s%s: expected samples along the first axis, [%s]", i.from, t, i.Name, axesText(i.Port), why,
+		strings.Join(append([]string{n}, text...), " "))
 }
 
 // fits reports whether a shape has the extents of another, -1 where those are free.

@@ -104,12 +104,15 @@ func (in *inputs) imageInput() (image *input, err error) {
 			continue
 		}
 		if image != nil {
-			return nil, fmt.Errorf("the inputs %s and %s could both be images: expected an array for one of them (--%s NAME=FILE.npy)", image.Name, i.Name, inputOption)
+			return nil, fmt.Errorf("the inputs %s and %s could both be images: expected an array for one of them (--%s NAME=FILE.npy)", image.Name,
+				i.Name, inputOption)
 		}
 		image = i
 	}
 	if image == nil {
-		return nil, fmt.Errorf("%s has images, and no input of the model (%s) has the four axes of a batch of images: give arrays named as the inputs (NAME.npy)", in.dir, in.names())
+		return nil, fmt.Errorf(
+			"%s has images, and no input of the model (%s) has the four axes of a batch of images: give arrays named as the inputs (NAME.npy)",
+			in.dir, in.names())
 	}
 	return image, nil
 }
@@ -133,7 +136,9 @@ func imagePipeline(i *input, v workload.Values) (p preprocess.Pipeline, gray boo
 	}
 	gray = channel == 1
 	if channel >= 0 && !channels(channel) || height != width {
-		return p, false, "", fmt.Errorf("input %s%v does not take square images of three colours or one in %s: give arrays (%s.npy) that are prepared", i.Name, i.Shape, layout, plainName(i.Name))
+		return p, false, "", fmt.Errorf(
+			"input %s%v does not take square images of three colours or one in %s: give arrays (%s.npy) that are prepared", i.Name, i.Shape, layout,
+			plainName(i.Name))
 	}
 	name, guess := v[processOption], ""
 	if name == "" {
@@ -170,7 +175,8 @@ func imagePipeline(i *input, v workload.Values) (p preprocess.Pipeline, gray boo
 			p.Steps, name = []preprocess.Step{{Op: preprocess.Subtract, By: [3]float32{128, 128, 128}}}, "pixels minus 128"
 		}
 	case !float || p.Type != tensor.Float32:
-		return p, false, "", userinput.Errorf(processOption, "the pre-processing %s makes %v, input %s takes %v: choose another", p.Name, p.Type, i.Name, i.Type)
+		return p, false, "", userinput.Errorf(processOption, "the pre-processing %s makes %v, input %s takes %v: choose another", p.Name, p.Type,
+			i.Name, i.Type)
 	}
 	return p, gray, fmt.Sprintf("images of %d×%d in %s, pre-processed as %s%s", p.Size, p.Size, layout, name, guess), nil
 }

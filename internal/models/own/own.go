@@ -129,7 +129,9 @@ func open(s workload.Setup) (*workload.Workload, error) {
 	}
 	respond := func(dst []byte, _ []tensor.Tensor, _, _ int) ([]byte, error) { return dst, nil }
 	if s.Scored && in.labels == nil && in.expected == nil {
-		return nil, userinput.Errorf("mode", "accuracy needs labels, and %s: give a folder per class, val_map.txt beside the images, labels.npy or %sOUTPUT.npy beside the arrays, or COCO for a YOLO of Ultralytics", in.unlabelled(), expectedPrefix)
+		return nil, userinput.Errorf("mode",
+			"accuracy needs labels, and %s: give a folder per class, val_map.txt beside the images, labels.npy or %sOUTPUT.npy beside the "+
+				"arrays, or COCO for a YOLO of Ultralytics", in.unlabelled(), expectedPrefix)
 	}
 	switch {
 	case in.expected != nil && s.Scored:
@@ -153,10 +155,11 @@ func open(s workload.Setup) (*workload.Workload, error) {
 		}
 		p := &predictor{batch: maxBatch, fixed: in.batch, made: len(in.limitations) > 0}
 		var err error
-		p.Predictor, err = singlepass.New(sessions[workload.Only], in.row, maxBatch, func(dst []byte, outputs []tensor.Tensor, k int, _ workload.Item) ([]byte, error) {
-			look.at(outputs)
-			return respond(dst, outputs, k, p.samples)
-		})
+		p.Predictor, err = singlepass.New(sessions[workload.Only], in.row, maxBatch,
+			func(dst []byte, outputs []tensor.Tensor, k int, _ workload.Item) ([]byte, error) {
+				look.at(outputs)
+				return respond(dst, outputs, k, p.samples)
+			})
 		return p, err
 	}
 	return w, nil
@@ -286,7 +289,8 @@ func bindClasses(outputs []backend.Port, v workload.Values, in *inputs) (*classe
 		}
 	}
 	if c.output < 0 {
-		return nil, userinput.Errorf(outputOption, "no output is a class or a row of scores for each sample, and so accuracy is undefined; the model has %s", described(outputs))
+		return nil, userinput.Errorf(outputOption,
+			"no output is a class or a row of scores for each sample, and so accuracy is undefined; the model has %s", described(outputs))
 	}
 	n, err := v.Integer(offsetOption)
 	if err != nil {

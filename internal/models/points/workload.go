@@ -53,7 +53,8 @@ func (w *frames) bind(ports map[string]workload.Ports) (outputs map[string]strin
 	for i, f := range w.data.Frames {
 		for camera, size := range f.Pictures {
 			if shape := pictureShape(size); !in[0].Fits(tensor.Float32, shape) {
-				return nil, fmt.Errorf("input %s of the model's %s is %v%v: picture %d of frame %d is float32%v", in[0].Name, segmentation, in[0].Type, in[0].Shape, camera, i, shape)
+				return nil, fmt.Errorf("input %s of the model's %s is %v%v: picture %d of frame %d is float32%v", in[0].Name, segmentation,
+					in[0].Type, in[0].Shape, camera, i, shape)
 			}
 		}
 	}
@@ -63,7 +64,8 @@ func (w *frames) bind(ports map[string]workload.Ports) (outputs map[string]strin
 	}
 	in = ports[detection].Inputs
 	if len(in) != len(want) || !slices.EqualFunc(in, want, func(p backend.Port, s workload.Slot) bool { return p.Fits(s.Type, s.Shape) }) {
-		return nil, fmt.Errorf("the model's %s has the inputs %s, must have float32[P %d %d], int64[P 4] and int32[P]: pillars, their places, and their numbers of points",
+		return nil, fmt.Errorf(
+			"the model's %s has the inputs %s, must have float32[P %d %d], int64[P 4] and int32[P]: pillars, their places, and their numbers of points",
 			detection, workload.DescribePorts(in), pillarPoints, painted)
 	}
 	outputs = map[string]string{}

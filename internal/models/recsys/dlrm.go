@@ -78,11 +78,13 @@ func dlrmV2() workload.Model {
 	m.Dataset = "criteo-multihot"
 	m.BuiltIn = workload.Recipe{Parts: []workload.Part{{Role: workload.Only, Network: arch.DLRMv2(), Rows: 40_000, Beside: true}}, Samples: 100}
 	m.Source = "https://inference.mlcommons-storage.org/metadata/dlrm-v2-model-weights.uri"
-	m.Papers = append(m.Papers, "Wang et al., DCN V2: Improved Deep & Cross Network and Practical Lessons for Web-scale Learning to Rank Systems, WWW 2021, arXiv:2008.13535")
+	m.Papers = append(m.Papers,
+		"Wang et al., DCN V2: Improved Deep & Cross Network and Practical Lessons for Web-scale Learning to Rank Systems, WWW 2021, arXiv:2008.13535")
 	m.Rules = config.Model{
 		Name:    "dlrm-v2",
 		Aliases: []string{"dlrmv2", "dlrm_v2", "dlrm-v2-99", "dlrm-v2-99.9"},
-		Sample:  &config.SampleSize{InValues: 270 * (dataset.CriteoNumbers + dataset.CriteoCategories)}, // 270 pairs on average, of 13 numbers and 26 categories of the same size
+		// 270 pairs on average, of 13 numbers and 26 categories of the same size
+		Sample: &config.SampleSize{InValues: 270 * (dataset.CriteoNumbers + dataset.CriteoCategories)},
 	}
 	m.Quality = workload.Quality{Metric: "AUC", Fraction: 0.99}
 	m.Open, m.Score = opening(openMultiHot), scoring(openMultiHot)

@@ -26,10 +26,12 @@ func dlrmV3() workload.Model {
 			Extents: map[string]int64{"history": usualHistory, "candidates": usualCandidates, "sequence": usualHistory + usualCandidates},
 		}}, Samples: 100},
 		Source: "https://inference.mlcommons-storage.org/metadata/dlrm-v3-checkpoint.uri (a checkpoint of PyTorch, 1 TB)",
-		Notes: []string{"a request of the official data, with about 6,500 items before and 2,048 candidates, takes 922 GFLOP with the reference's whole attention, " +
+		Notes: []string{"a request of the official data, with about 6,500 items before and 2,048 candidates, takes 922 GFLOP with the " +
+			"reference's whole attention, " +
 			"and 742 GFLOP in the built-in network, which leaves out the pairs of candidates that are masked; built-in requests take 5.9 GFLOP",
 			"samples follow each other by time stamp, in the random order of the reference, whichever LoadGen draws; all of them are in memory"},
-		Papers: []string{"Zhai et al., Actions Speak Louder than Words: Trillion-Parameter Sequential Transducers for Generative Recommendations, ICML 2024, arXiv:2402.17152"},
+		Papers: []string{"Zhai et al., Actions Speak Louder than Words: Trillion-Parameter Sequential Transducers for Generative " +
+			"Recommendations, ICML 2024, arXiv:2402.17152"},
 
 		Rules: config.Model{
 			Name:    "dlrm-v3",
@@ -57,7 +59,8 @@ const (
 )
 
 func requestShare() workload.Option {
-	return workload.Option{Name: shareOption, Help: "share of the requests of each time stamp, as a fraction, as the reference counts it (default: all in the files)"}
+	return workload.Option{Name: shareOption,
+		Help: "share of the requests of each time stamp, as a fraction, as the reference counts it (default: all in the files)"}
 }
 
 // share is the value of the option; 0: all requests in the files.
@@ -114,7 +117,8 @@ func (w *requestWorkload) workload(output string) *workload.Workload {
 		},
 		Outputs: func(string) []string { return []string{output} },
 		Batch:   1, // a prediction depends on the longest request of its batch
-		Notes: []string{fmt.Sprintf("%d requests of %d time stamps, in their order, with %d items before and %d candidates on average; a prediction is read from output %s",
+		Notes: []string{fmt.Sprintf(
+			"%d requests of %d time stamps, in their order, with %d items before and %d candidates on average; a prediction is read from output %s",
 			n, len(w.data.Counts), history/n, candidates/n, output)},
 		Exchange: &workload.Exchange{
 			Inputs: []workload.Input{ // labels are not sent
@@ -158,7 +162,8 @@ func completeRequest(sent []tensor.Shape) ([]workload.Slot, error) {
 	layout := dataset.OfficialRequests()
 	items, categories, history := sent[rowItems][0], sent[rowCategories][0], sent[rowActions][0]
 	if items != categories || history < 0 || history > int64(layout.History) || items <= history || items-history > int64(layout.Candidates) {
-		return nil, fmt.Errorf("%d items, %d categories and %d actions: there must be as many categories as items, at most %d actions, and 1 to %d items more than actions",
+		return nil, fmt.Errorf(
+			"%d items, %d categories and %d actions: there must be as many categories as items, at most %d actions, and 1 to %d items more than actions",
 			items, categories, history, layout.History, layout.Candidates)
 	}
 	return requestRow(int(history), int(items-history)), nil

@@ -107,7 +107,8 @@ func (in pairInput) fits(hot []int) error {
 		return nil
 	}
 	if in.table < 0 && slices.Max(hot) > 1 {
-		return fmt.Errorf("input %s of the model is for all tables, and the data have up to %d categories of a pair: expected an input for each table", in.port.Name, slices.Max(hot))
+		return fmt.Errorf("input %s of the model is for all tables, and the data have up to %d categories of a pair: expected an input for "+
+			"each table", in.port.Name, slices.Max(hot))
 	}
 	if in.flat() {
 		return nil

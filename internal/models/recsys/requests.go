@@ -29,11 +29,15 @@ func bindRequest(p workload.Ports) (inputs []requestInput, output string, err er
 	for _, port := range p.Inputs {
 		in := slices.Index(requestInputs, port.Name)
 		if in < 0 {
-			return nil, "", fmt.Errorf("input %s of the model is unknown: a model of DLRMv3 has item_ids, category_ids, user_id, action_weights and max_seq_len (docs/newest.md)", port.Name)
+			return nil, "", fmt.Errorf(
+				"input %s of the model is unknown: a model of DLRMv3 has item_ids, category_ids, user_id, action_weights and max_seq_len "+
+					"(docs/newest.md)", port.Name)
 		}
-		extent := map[requestInput]int64{itemIDs: 7, categoryIDs: 7, userID: 1, actionWeights: 5, longest: 1}[requestInput(in)] // free axes have to take any extent
+		// free axes have to take any extent
+		extent := map[requestInput]int64{itemIDs: 7, categoryIDs: 7, userID: 1, actionWeights: 5, longest: 1}[requestInput(in)]
 		if !port.Fits(tensor.Int64, []int64{extent}) {
-			return nil, "", fmt.Errorf("input %s of the model is %v%v, which must be int64 of one axis, free where requests differ", port.Name, port.Type, port.Shape)
+			return nil, "", fmt.Errorf("input %s of the model is %v%v, which must be int64 of one axis, free where requests differ", port.Name,
+				port.Type, port.Shape)
 		}
 		inputs = append(inputs, requestInput(in))
 	}

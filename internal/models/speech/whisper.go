@@ -132,7 +132,8 @@ func openWhisper(s workload.Setup) (*workload.Workload, error) {
 		return nil, fmt.Errorf("the model's files are not those of Whisper: %w", err)
 	}
 	if w.layout.Bands != whisperBands || w.layout.Frames != audio.WhisperFrames {
-		return nil, fmt.Errorf("the model's encoder reads %d bands over %d frames, expected %d over %d", w.layout.Bands, w.layout.Frames, whisperBands, audio.WhisperFrames)
+		return nil, fmt.Errorf("the model's encoder reads %d bands over %d frames, expected %d over %d", w.layout.Bands, w.layout.Frames,
+			whisperBands, audio.WhisperFrames)
 	}
 	if w.tokenizer, err = openTokenizer(s); err != nil {
 		return nil, err
@@ -155,8 +156,9 @@ func openWhisper(s workload.Setup) (*workload.Workload, error) {
 
 func (w *whisperWorkload) workload() *workload.Workload {
 	return &workload.Workload{
-		Samples: len(w.data.Utterances), Row: w.row, Raw: raw(w.data), Prepare: func(index int, row []tensor.Tensor) error { return load(w.data, index, row[0]) },
-		Length: func(index int) int { return w.data.Utterances[index].Samples }, // longer recordings have more words
+		Samples: len(w.data.Utterances), Row: w.row, Raw: raw(w.data),
+		Prepare: func(index int, row []tensor.Tensor) error { return load(w.data, index, row[0]) },
+		Length:  func(index int) int { return w.data.Utterances[index].Samples }, // longer recordings have more words
 		NewPredictor: func(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
 			return newWhisperPredictor(w, sessions, maxBatch)
 		},
@@ -165,7 +167,8 @@ func (w *whisperWorkload) workload() *workload.Workload {
 		PredictorBytes: func(slots int) int64 { return w.layout.Bytes(slots, w.context()) },
 		Notes: append([]string{
 			w.layout.String(),
-			fmt.Sprintf("features are computed while the test runs; texts begin with %v and end with %d, or after %d tokens", w.begin, w.end, whisperMaxTokens),
+			fmt.Sprintf("features are computed while the test runs; texts begin with %v and end with %d, or after %d tokens", w.begin, w.end,
+				whisperMaxTokens),
 			fmt.Sprintf("a recording takes %.1f MiB of memory for its states and cache", float64(w.layout.Bytes(1, w.context()))/(1<<20)),
 		}, leftOut(w.data)...),
 		Exchange: &workload.Exchange{

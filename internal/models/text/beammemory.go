@@ -165,8 +165,9 @@ func (m *beamMemory) tensors(active, beams int) map[string]tensor.Tensor {
 	best := []int64{int64(rows), int64(candidates)}
 	return map[string]tensor.Tensor{
 		"memory": tensor.Of(m.memory, slots, length, hidden), "keys": tensor.Of(m.keys, slots, length, hidden), "mask": tensor.Of(m.mask, slots, length),
-		"active": tensor.Of(m.active[:active], int64(active)), "parents": tensor.Of(m.parents[:rows], int64(rows)), "pieces": tensor.Of(m.tokens[:rows], int64(rows)),
-		"state": m.states[m.current], "next_state": m.states[1-m.current].Rows(0, rows),
+		"active": tensor.Of(m.active[:active], int64(active)), "parents": tensor.Of(m.parents[:rows], int64(rows)),
+		"pieces": tensor.Of(m.tokens[:rows], int64(rows)),
+		"state":  m.states[m.current], "next_state": m.states[1-m.current].Rows(0, rows),
 		"logits": tensor.Of(m.logits[:rows*candidates], best...), "candidates": tensor.Of(m.found[:rows*candidates], best...),
 		"log_sum": tensor.Of(m.sums[:rows], int64(rows)),
 	}

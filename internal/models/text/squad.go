@@ -105,7 +105,8 @@ func newSquad(s workload.Setup, transposed bool) (*squad, error) {
 	}
 	w.batch, w.longest = int(shape[0]), strings.EqualFold(s.Options[padOption], padLongest)
 	if w.longest && shape[1] == windowLength {
-		return nil, userinput.Errorf(padOption, "the inputs are %s: the model takes windows of %d pieces only", workload.DescribePorts(ports.Inputs), windowLength)
+		return nil, userinput.Errorf(padOption, "the inputs are %s: the model takes windows of %d pieces only",
+			workload.DescribePorts(ports.Inputs), windowLength)
 	}
 	return w, nil
 }

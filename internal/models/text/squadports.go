@@ -148,7 +148,8 @@ func spansOf(ports []backend.Port) (spanOutputs, error) {
 		}
 		fits := func(have, extent int64) bool { return extent == -1 || have == extent || have == -1 }
 		if port.Type != tensor.Float32 || !slices.EqualFunc(port.Shape, want, fits) {
-			return o, fmt.Errorf("expected logits of starts and ends, two outputs of float32[N S] or one of float32[N S 2]; the model has %s", workload.DescribePorts(ports))
+			return o, fmt.Errorf("expected logits of starts and ends, two outputs of float32[N S] or one of float32[N S 2]; the model has %s",
+				workload.DescribePorts(ports))
 		}
 		o.names = append(o.names, port.Name)
 	}

@@ -212,7 +212,8 @@ func bindBoxes(outputs []backend.Port, override binding) (boxPorts, error) {
 		found[role] = &outputs[i]
 	}
 	if role := slices.Index(found[:3], nil); role >= 0 {
-		return nil, userinput.Errorf(outputOption, "the model has no known output for the %s; it has %s: name boxes, scores, classes and perhaps their number",
+		return nil, userinput.Errorf(outputOption,
+			"the model has no known output for the %s; it has %s: name boxes, scores, classes and perhaps their number",
 			boxRoles()[role][0], workload.DescribePorts(outputs))
 	}
 	ports := boxPorts{*found[0], *found[1], *found[2]}

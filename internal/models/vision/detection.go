@@ -157,6 +157,7 @@ func (d detector) score(ctx context.Context, log accuracy.Input, s workload.Scor
 	if score, err = accuracy.ScoreDetections(log, truth, o); err != nil {
 		return nil, err
 	}
-	score.Warnings = append(score.Warnings, fmt.Sprintf("label %d is beyond the %d categories: labels count as categories' ids", beyond.Label, beyond.Categories))
+	score.Warnings = append(score.Warnings, fmt.Sprintf("label %d is beyond the %d categories: labels count as categories' ids", beyond.Label,
+		beyond.Categories))
 	return score, nil
 }

@@ -100,7 +100,8 @@ func made(p preprocess.Pipeline, s setup, taken tensor.DType, others []string) (
 		p = quantised(p, dtype)
 	}
 	if p.Type != dtype {
-		return p, userinput.Errorf(pipelineOption, "the pre-processing %s makes %v, input %s takes %v: choose another", p.Name, p.Type, s.inputs[0].Name, taken)
+		return p, userinput.Errorf(pipelineOption, "the pre-processing %s makes %v, input %s takes %v: choose another", p.Name, p.Type,
+			s.inputs[0].Name, taken)
 	}
 	return p, nil
 }

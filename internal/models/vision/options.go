@@ -51,16 +51,21 @@ func imageOptions(more ...workload.Option) []workload.Option {
 
 func detectorOptions() []workload.Option {
 	return imageOptions(
-		workload.Option{Name: boxOrderOption, Choices: boxOrders(), Help: "order of the numbers of a box, one of " + strings.Join(boxOrders(), ", ") + " (default: inferred)"},
-		workload.Option{Name: boxPixelsOption, Kind: workload.Integer, Help: "size of the image in whose pixels boxes are; 0: boxes are fractions of the image (default: the model's own)"},
-		workload.Option{Name: labelMapOption, Help: "label of each class of a detector: a file with a class and its label per line, coco80to91, coco91to80 or none (default none)"},
-		workload.Option{Name: dropEmptyOption, Kind: workload.Bool, Help: "leave out images without annotations, as the reference does for the PyTorch SSD-ResNet34"},
+		workload.Option{Name: boxOrderOption, Choices: boxOrders(), Help: "order of the numbers of a box, one of " + strings.Join(boxOrders(),
+			", ") + " (default: inferred)"},
+		workload.Option{Name: boxPixelsOption, Kind: workload.Integer,
+			Help: "size of the image in whose pixels boxes are; 0: boxes are fractions of the image (default: the model's own)"},
+		workload.Option{Name: labelMapOption,
+			Help: "label of each class of a detector: a file with a class and its label per line, coco80to91, coco91to80 or none (default none)"},
+		workload.Option{Name: dropEmptyOption, Kind: workload.Bool,
+			Help: "leave out images without annotations, as the reference does for the PyTorch SSD-ResNet34"},
 		minScore(),
 	)
 }
 
 func minScore() workload.Option {
-	return workload.Option{Name: minScoreOption, Scoring: true, Help: "least score, from 0 to 1, of the boxes that count for the mAP; MLMark's is 0.3 (default: all count)"}
+	return workload.Option{Name: minScoreOption, Scoring: true,
+		Help: "least score, from 0 to 1, of the boxes that count for the mAP; MLMark's is 0.3 (default: all count)"}
 }
 
 func labelOptions() []workload.Option {
@@ -68,7 +73,8 @@ func labelOptions() []workload.Option {
 }
 
 func dtype(choices ...string) workload.Option {
-	return workload.Option{Name: dtypeOption, Aliases: []string{"output_dtype"}, Choices: choices, Help: "type of the numbers in the log (default: the official script's)"}
+	return workload.Option{Name: dtypeOption, Aliases: []string{"output_dtype"}, Choices: choices,
+		Help: "type of the numbers in the log (default: the official script's)"}
 }
 
 func verbose() workload.Option {

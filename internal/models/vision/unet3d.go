@@ -120,7 +120,8 @@ func windowPort(what string, ports []backend.Port, name string, channels int64) 
 	if i := slices.IndexFunc(ports, isWindow); i >= 0 {
 		return ports[i], nil
 	}
-	return backend.Port{}, fmt.Errorf("the model has no %s that is a window, float32%v; it has %s", what, append(tensor.Shape{-1}, want[1:]...), workload.DescribePorts(ports))
+	return backend.Port{}, fmt.Errorf("the model has no %s that is a window, float32%v; it has %s", what, append(tensor.Shape{-1}, want[1:]...),
+		workload.DescribePorts(ports))
 }
 
 // unet is 3D-UNet with its data set. Volumes differ in size.

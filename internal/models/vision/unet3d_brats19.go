@@ -136,7 +136,8 @@ func scanPort(what string, ports []backend.Port, name string) (backend.Port, err
 	if i := slices.IndexFunc(ports, isScan); i >= 0 {
 		return ports[i], nil
 	}
-	return backend.Port{}, fmt.Errorf("the model has no %s that is a whole scan, float32%v; it has %s", what, append(tensor.Shape{-1}, want...), workload.DescribePorts(ports))
+	return backend.Port{}, fmt.Errorf("the model has no %s that is a whole scan, float32%v; it has %s", what, append(tensor.Shape{-1}, want...),
+		workload.DescribePorts(ports))
 }
 
 // appendHalves appends the scores of a scan as float16.

@@ -133,7 +133,8 @@ func openYOLO(s setup, data *dataset.Detection) (*workload.Workload, error) {
 	}
 	y.pipeline, samples.size = samples.pipeline, y.size
 	w := samples.workload([]string{y.output.Name}, nil,
-		fmt.Sprintf("boxes: %s (cxcywh, pixels of the input, NMS at %v per class, the best %d); label = COCO's id of its class", y.output.Name, yoloIoU, yoloMost))
+		fmt.Sprintf("boxes: %s (cxcywh, pixels of the input, NMS at %v per class, the best %d); label = COCO's id of its class", y.output.Name,
+			yoloIoU, yoloMost))
 	if y.pipeline.Stride > 0 {
 		w.Row = func(i int) []workload.Slot {
 			return []workload.Slot{{Type: samples.input.dtype, Shape: y.pipeline.ShapeOf(y.size(i))}}

@@ -37,8 +37,9 @@ const OutputOption = "model-output"
 
 // ChooseOutput is that option.
 func ChooseOutput() Option {
-	return Option{Name: OutputOption, Help: "name of the model's output to read, or names, separated by commas: of a detector those of boxes, scores, labels " +
-		"and perhaps their number, of BERT those of starts and ends (default: inferred)"}
+	return Option{Name: OutputOption,
+		Help: "name of the model's output to read, or names, separated by commas: of a detector those of boxes, scores, labels " +
+			"and perhaps their number, of BERT those of starts and ends (default: inferred)"}
 }
 
 // TokenizerOption is the name of the option that names the tokenizer of a language model.
@@ -46,7 +47,8 @@ const TokenizerOption = "tokenizer"
 
 // ChooseTokenizer is that option.
 func ChooseTokenizer() Option {
-	return Option{Name: TokenizerOption, Kind: Path, Help: "the model's tokenizer.json (default: the one beside the data, or else the model); prompts that are made up: lengths are in its tokens"}
+	return Option{Name: TokenizerOption, Kind: Path,
+		Help: "the model's tokenizer.json (default: the one beside the data, or else the model); prompts that are made up: lengths are in its tokens"}
 }
 
 // Values are the options of a user, by name.

@@ -135,7 +135,8 @@ func (d *decoderNet) attention(name string, layer int, x *onnx.Value) (y, key, v
 }
 
 func (d *decoderNet) attentionAttrs() []onnx.Attribute {
-	attrs := []onnx.Attribute{onnx.Attr("num_heads", d.queryHeads), onnx.Attr("kv_num_heads", d.kvHeads), onnx.Attr("do_rotary", int64(1)), onnx.Attr("scale", d.scale())}
+	attrs := []onnx.Attribute{onnx.Attr("num_heads", d.queryHeads), onnx.Attr("kv_num_heads", d.kvHeads), onnx.Attr("do_rotary", int64(1)),
+		onnx.Attr("scale", d.scale())}
 	if d.parallel {
 		attrs = append(attrs, onnx.Attr("rotary_interleaved", int64(1)))
 	}
@@ -305,7 +306,8 @@ func (d *decoderNet) turned(name string, x *onnx.Value) *onnx.Value {
 // grown adds new rows to a cache.
 func (d *decoderNet) grown(name string, past, now *onnx.Value) *onnx.Value {
 	shape := onnx.Shape{onnx.Free(axisBatch), onnx.Fixed(d.kvHeads), onnx.Free(axisTotal), onnx.Fixed(d.headSize)}
-	return d.layer("Concat", name, []*onnx.Value{past, now}, []onnx.Attribute{onnx.Attr("axis", int64(2))}, onnx.Type{Elem: onnx.Float32, Shape: shape}, 0)
+	return d.layer("Concat", name, []*onnx.Value{past, now}, []onnx.Attribute{onnx.Attr("axis", int64(2))},
+		onnx.Type{Elem: onnx.Float32, Shape: shape}, 0)
 }
 
 // plainNorm is SimplifiedLayerNormalization in ONNX's own operators.
@@ -376,7 +378,8 @@ func (d *decoderNet) expertWeights(name string, units, inputs int64, strength fl
 	}
 	m := int4Matrix{inputs: inputs, units: units * d.experts, stream: streamSeed(d.seed, name)}
 	weights := d.Constant(&onnx.Tensor{Name: name + "/weights", Type: onnx.Uint8, Dims: []int64{d.experts, units, inputs / 2}, Data: int4Weights{m}})
-	scales := d.Constant(&onnx.Tensor{Name: name + "/scales", Type: onnx.Float32, Dims: []int64{d.experts, units, inputs / int4Block}, Data: int4Scales{m}})
+	scales := d.Constant(&onnx.Tensor{Name: name + "/scales", Type: onnx.Float32, Dims: []int64{d.experts, units, inputs / int4Block},
+		Data: int4Scales{m}})
 	return []*onnx.Value{weights, scales}
 }
 
@@ -422,13 +425,19 @@ const (
 // Sizes of decoders: those of the real ones, and one that is small enough to be made without being
 // asked for, of which all parts are there (60 M parameters).
 var (
-	llama8B     = decoderSize{layers: 32, hidden: 4096, queryHeads: 32, kvHeads: 8, headSize: 128, inner: 14336, rows: 128256, context: 8192, theta: 500000}
-	llama70B    = decoderSize{layers: 80, hidden: 8192, queryHeads: 64, kvHeads: 8, headSize: 128, inner: 28672, rows: 32000, context: 4096, theta: 10000}
-	mixtral8x7B = decoderSize{layers: 32, hidden: 4096, queryHeads: 32, kvHeads: 8, headSize: 128, inner: 14336, rows: 32000, context: 4096, theta: 1e6, experts: 8}
-	mixtral70M  = decoderSize{layers: 8, hidden: 512, queryHeads: 8, kvHeads: 4, headSize: 64, inner: 256, rows: 32000, context: 2048, theta: 5e6, experts: 8}
-	gptj6B      = decoderSize{layers: 28, hidden: 4096, queryHeads: 16, kvHeads: 16, headSize: 256, inner: 16384, rows: 50400, context: 2048, theta: 10000, parallel: true, turning: 64}
-	gptj60M     = decoderSize{layers: 8, hidden: 512, queryHeads: 8, kvHeads: 8, headSize: 64, inner: 2048, rows: 32000, context: 2048, theta: 5e6, parallel: true}
-	llama60M    = decoderSize{layers: 8, hidden: 512, queryHeads: 8, kvHeads: 4, headSize: 64, inner: 1536, rows: 32000, context: 2048, theta: 5e6}
+	llama8B = decoderSize{layers: 32, hidden: 4096, queryHeads: 32, kvHeads: 8, headSize: 128, inner: 14336, rows: 128256, context: 8192,
+		theta: 500000}
+	llama70B = decoderSize{layers: 80, hidden: 8192, queryHeads: 64, kvHeads: 8, headSize: 128, inner: 28672, rows: 32000, context: 4096,
+		theta: 10000}
+	mixtral8x7B = decoderSize{layers: 32, hidden: 4096, queryHeads: 32, kvHeads: 8, headSize: 128, inner: 14336, rows: 32000, context: 4096,
+		theta: 1e6, experts: 8}
+	mixtral70M = decoderSize{layers: 8, hidden: 512, queryHeads: 8, kvHeads: 4, headSize: 64, inner: 256, rows: 32000, context: 2048, theta: 5e6,
+		experts: 8}
+	gptj6B = decoderSize{layers: 28, hidden: 4096, queryHeads: 16, kvHeads: 16, headSize: 256, inner: 16384, rows: 50400, context: 2048,
+		theta: 10000, parallel: true, turning: 64}
+	gptj60M = decoderSize{layers: 8, hidden: 512, queryHeads: 8, kvHeads: 8, headSize: 64, inner: 2048, rows: 32000, context: 2048, theta: 5e6,
+		parallel: true}
+	llama60M = decoderSize{layers: 8, hidden: 512, queryHeads: 8, kvHeads: 4, headSize: 64, inner: 1536, rows: 32000, context: 2048, theta: 5e6}
 )
 
 // Llama8B is Llama 3.1 8B.
@@ -518,7 +527,8 @@ func (s decoderSize) ports(form DecoderForm) (in, out []onnx.Value) {
 		}
 		out = append(out, value("logits", onnx.Float32, batch, sequence, onnx.Fixed(s.rows)))
 	} else {
-		in = append(in, value("last_rows", onnx.Int64, batch), value("seqlens_k", onnx.Int32, batch), value("total_sequence_length", onnx.Int32, onnx.Fixed(1)))
+		in = append(in, value("last_rows", onnx.Int64, batch), value("seqlens_k", onnx.Int32, batch),
+			value("total_sequence_length", onnx.Int32, onnx.Fixed(1)))
 		out = append(out, value("next_token", onnx.Int64, batch), value("logits", onnx.Float32, batch, onnx.Fixed(s.rows)))
 	}
 	for i := range s.layers {

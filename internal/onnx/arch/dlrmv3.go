@@ -44,7 +44,8 @@ const (
 // there are ids give several ids one row. Of the official attention, which has a column for each token, those of the candidates are
 // left out but for the diagonal: the mask makes them 0. Options.Rows limits the tables of items and users.
 func DLRMv3() Architecture {
-	return DLRMv3Of(HSTUSize{Width: 512, Layers: 5, Heads: 4, Key: 128, Value: 128, Preprocessor: 256, Items: 1_000_000_000, Users: 10_000_000, Categories: 128, Within: 1_000_000_000})
+	return DLRMv3Of(HSTUSize{Width: 512, Layers: 5, Heads: 4, Key: 128, Value: 128, Preprocessor: 256, Items: 1_000_000_000, Users: 10_000_000,
+		Categories: 128, Within: 1_000_000_000})
 }
 
 // DLRMv3Of is DLRMv3 of another size.
@@ -99,14 +100,16 @@ func (h *hstu) network(o Options) {
 	places := h.places(tokens)                         // 0, 1, …
 	waits := h.Binary("Min", "waits", places, history) // the candidates come all at once, behind the history
 
-	x := h.Add("content", h.mlp(hstuInput+"_content_embedding_mlp", items, h.Preprocessor, h.Width), h.mlp(hstuInput+"_additional_embedding_mlp", categories, h.Preprocessor, h.Width))
+	x := h.Add("content", h.mlp(hstuInput+"_content_embedding_mlp", items, h.Preprocessor, h.Width),
+		h.mlp(hstuInput+"_additional_embedding_mlp", categories, h.Preprocessor, h.Width))
 	x = h.Add("content.actions", x, h.Gather("actions", h.actions(actions), h.rows("waits.sequence", waits, h.ints(0), sequence, hstuSequence), 0))
 	x = h.Join("content.user", "tokens", h.user(user, sequence), x)
 	x = h.Binary("Mul", "content.scaled", x, h.scalar(float32(math.Sqrt(float64(h.Width)))))
 	x = h.Add("content.places", x, h.positions(places, front))
 
 	// A token sees itself, and of user and history those before it.
-	sees := h.Compare("GreaterOrEqual", "sees", h.Unsqueeze("sees.by", places, 1), h.Unsqueeze("sees.of", h.rows("places.front", places, h.ints(0), front, hstuFront), 0))
+	sees := h.Compare("GreaterOrEqual", "sees", h.Unsqueeze("sees.by", places, 1),
+		h.Unsqueeze("sees.of", h.rows("places.front", places, h.ints(0), front, hstuFront), 0))
 	divided := h.Cast("longest", longest, onnx.Float32)
 	mask := h.Binary("Div", "mask", h.Cast("sees.float", sees, onnx.Float32), divided)
 	for layer := range h.Layers {
@@ -120,11 +123,13 @@ func (h *hstu) network(o Options) {
 	offers := h.Concat("offers", 1, candidates("offers.items", items, history, sequence), candidates("offers.categories", categories, history, sequence))
 	// The hour and the day of time stamp 1, as cosine and sine.
 	clock := h.layer("Expand", "clock", []*onnx.Value{h.Constant(onnx.TensorOf("clock.at", []float32{1, 0, 1, 0}, 1, 4)),
-		h.Concat("clock.shape", 0, h.Binary("Sub", "candidates.count", sequence, history), h.ints(4))}, nil, onnx.Type{Elem: onnx.Float32, Shape: onnx.Shape{hstuCandidates, onnx.Fixed(4)}}, 0)
+		h.Concat("clock.shape", 0, h.Binary("Sub", "candidates.count", sequence, history), h.ints(4))}, nil,
+		onnx.Type{Elem: onnx.Float32, Shape: onnx.Shape{hstuCandidates, onnx.Fixed(4)}}, 0)
 	x = h.norm(hstuOutput+"_layer_norm.", h.linear(hstuOutput+"_time_feature_combiner", h.Concat("candidates.clock", 1, x, clock), h.Width), hstuNorm)
 	x = h.Binary("Mul", "matches", x, h.mlp("_item_embedding_mlp", offers, hstuHidden, h.Width))
 	const predictor = "_multitask_module._prediction_module"
-	h.Output(h.rename(h.Unary("Sigmoid", "chances", h.affine(predictor+".2", h.swish(predictor+".1", h.linear(predictor+".0", x, hstuHidden)), 1, hstuSure, hstuBias)), "predictions"))
+	h.Output(h.rename(h.Unary("Sigmoid", "chances", h.affine(predictor+".2", h.swish(predictor+".1", h.linear(predictor+".0", x, hstuHidden)), 1,
+		hstuSure, hstuBias)), "predictions"))
 }
 
 // table looks ids up.
@@ -146,7 +151,8 @@ func (h *hstu) length(name string, x *onnx.Value) *onnx.Value {
 // places lists 0 to n-1.
 func (h *hstu) places(n *onnx.Value) *onnx.Value {
 	number := func(v int64) *onnx.Value { return h.Constant(onnx.TensorOf(fmt.Sprintf("number/%d", v), []int64{v})) }
-	return h.layer("Range", "places", []*onnx.Value{number(0), h.Squeeze("places.end", n, 0), number(1)}, nil, onnx.Type{Elem: onnx.Int64, Shape: onnx.Shape{hstuTokens}}, 0)
+	return h.layer("Range", "places", []*onnx.Value{number(0), h.Squeeze("places.end", n, 0), number(1)}, nil,
+		onnx.Type{Elem: onnx.Int64, Shape: onnx.Shape{hstuTokens}}, 0)
 }
 
 // rows keeps some rows of x.
@@ -186,15 +192,18 @@ func (h *hstu) actions(weights *onnx.Value) *onnx.Value {
 	const name, numbers = hstuInput + "_action_encoder.", hstuActions * hstuAction
 	shifted := h.Binary("Div", name+"shifted", h.Unsqueeze(name+"weights", weights, 1), h.ints(1, 2, 4, 8, 16))
 	bits := h.Cast(name+"bits", h.Binary("Mod", name+"odd", shifted, h.ints(2)), onnx.Float32)
-	kinds := h.Binary("Mul", name+"kinds", h.Unsqueeze(name+"bits.each", bits, 2), h.Weight(name+"_action_embedding_table", Bell{1}, hstuActions, hstuAction))
-	all := h.Join(name+"all", "front", h.Reshape(name+"history", kinds, 0, numbers), h.Weight(name+"_target_action_embedding_table", Bell{1}, 1, numbers))
+	kinds := h.Binary("Mul", name+"kinds", h.Unsqueeze(name+"bits.each", bits, 2), h.Weight(name+"_action_embedding_table", Bell{1}, hstuActions,
+		hstuAction))
+	all := h.Join(name+"all", "front", h.Reshape(name+"history", kinds, 0, numbers),
+		h.Weight(name+"_target_action_embedding_table", Bell{1}, 1, numbers))
 	return h.mlp(hstuInput+"_action_embedding_mlp", all, h.Preprocessor, h.Width)
 }
 
 // user makes the token in front. A user with few items is like any other.
 func (h *hstu) user(row, sequence *onnx.Value) *onnx.Value {
 	enough := h.Cast("user.enough.float", h.Compare("GreaterOrEqual", "user.enough", sequence, h.ints(hstuLeast)), onnx.Float32)
-	weights := h.Reshape("user.weights", h.Weight(hstuInput+"_batched_contextual_linear_weights", Bell{1 / math.Sqrt(float64(h.Width))}, 1, h.Width, h.Width), h.Width, h.Width)
+	weights := h.Reshape("user.weights", h.Weight(hstuInput+"_batched_contextual_linear_weights", Bell{1 / math.Sqrt(float64(h.Width))}, 1, h.Width,
+		h.Width), h.Width, h.Width)
 	product := h.MatMul("user.product", h.Binary("Mul", "user.row", row, enough), weights)
 	return h.Add("user", product, h.Weight(hstuInput+"_batched_contextual_linear_bias", Bell{hstuSmall}, 1, h.Width))
 }
@@ -213,7 +222,8 @@ func (h *hstu) positions(places, front *onnx.Value) *onnx.Value {
 // attention adds a layer: tokens gather values of others by SiLU(query·key), which needs no softmax, gated by themselves.
 func (h *hstu) attention(name string, x, front, tokens, mask, longest *onnx.Value) *onnx.Value {
 	keys, values := h.Heads*h.Key, h.Heads*h.Value
-	y := h.MatMul(name+"uvqk.product", h.norm(name+"input_norm_", x, hstuLayerNorm), h.Weight(name+"uvqk_weight", Bell{1 / math.Sqrt(float64(h.Width))}, h.Width, 2*(keys+values)))
+	y := h.MatMul(name+"uvqk.product", h.norm(name+"input_norm_", x, hstuLayerNorm),
+		h.Weight(name+"uvqk_weight", Bell{1 / math.Sqrt(float64(h.Width))}, h.Width, 2*(keys+values)))
 	y = h.Add(name+"uvqk", y, h.Weight(name+"uvqk_beta", Bell{hstuSmall}, 2*(keys+values)))
 	part := func(n int64) onnx.Type {
 		return onnx.Type{Elem: onnx.Float32, Shape: onnx.Shape{hstuTokens, onnx.Fixed(n)}}

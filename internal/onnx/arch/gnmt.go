@@ -203,9 +203,12 @@ func (d gnmtStep) attention(h *onnx.Value) *onnx.Value {
 		onnx.Type{Elem: onnx.Float32, Shape: onnx.Shape{onnx.Free(axisActive), beams, onnx.Fixed(1), onnx.Fixed(gnmtHidden)}})[0]
 	keys := d.Unsqueeze("keys/wide", d.Gather("keys/active", d.in["keys"], d.in["active"], 0), 1)
 	// The bias of the attention is one of the sum of key and query.
-	sum := d.Add("attention/biased", d.Add("attention/sum", keys, query), d.Weight("attention/bias", Patched{Constant(0), d.knows.attentionBias}, gnmtHidden))
-	scores := d.MatMul("attention/scores", d.Unary("Tanh", "attention/tanh", sum), d.Weight("attention/v", Patched{Bell{gnmtV}, d.knows.attentionV}, gnmtHidden, 1))
-	masked := d.Add("attention/masked", d.Squeeze("attention/flat", scores, 3), d.Unsqueeze("mask/wide", d.Gather("mask/active", d.in["mask"], d.in["active"], 0), 1))
+	sum := d.Add("attention/biased", d.Add("attention/sum", keys, query), d.Weight("attention/bias", Patched{Constant(0), d.knows.attentionBias},
+		gnmtHidden))
+	scores := d.MatMul("attention/scores", d.Unary("Tanh", "attention/tanh", sum), d.Weight("attention/v", Patched{Bell{gnmtV}, d.knows.attentionV},
+		gnmtHidden, 1))
+	masked := d.Add("attention/masked", d.Squeeze("attention/flat", scores, 3),
+		d.Unsqueeze("mask/wide", d.Gather("mask/active", d.in["mask"], d.in["active"], 0), 1))
 	weights := d.Softmax("attention/weights", masked, -1)
 	context := d.MatMul("attention/context", weights, d.Gather("memory/active", d.in["memory"], d.in["active"], 0))
 	flat := onnx.Type{Elem: onnx.Float32, Shape: onnx.Shape{onnx.Free(axisRows), onnx.Fixed(gnmtHidden)}}

@@ -940,7 +940,8 @@ func (b *Builder) lstmCell(name string, x, c *onnx.Value, hidden int64, weights,
 	gate := func(i int64, name string) *onnx.Value { return b.Slice(name, z, 1, i*hidden, (i+1)*hidden) }
 	sigmoid := func(what string, x *onnx.Value) *onnx.Value { return b.Unary("Sigmoid", name+"/"+what, x) }
 	forgotten := b.Binary("Mul", name+"/kept", c, sigmoid("forget", gate(gateForget, name+"/gate2")))
-	learned := b.Binary("Mul", name+"/new", sigmoid("input", gate(gateInput, name+"/gate0")), b.Unary("Tanh", name+"/candidate", gate(gateCandidate, name+"/gate1")))
+	learned := b.Binary("Mul", name+"/new", sigmoid("input", gate(gateInput, name+"/gate0")),
+		b.Unary("Tanh", name+"/candidate", gate(gateCandidate, name+"/gate1")))
 	next = b.Add(name+"/c", forgotten, learned)
 	return b.Binary("Mul", name+"/h", b.Unary("Tanh", name+"/squashed", next), sigmoid("output", gate(gateOutput, name+"/gate3"))), next
 }

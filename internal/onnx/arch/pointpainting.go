@@ -32,7 +32,8 @@ func PaintingSegmentation() Architecture {
 			x := d.pyramid("classifier.aspp", out)
 			x = b.Concat("classifier.joined", 1, d.relu("classifier.project", low, Conv{Filters: 48, Kernel: Axes{1}}), b.Like("classifier.enlarged", x, low))
 			x = d.relu("classifier.classifier.0", x, Conv{Filters: 256, Kernel: Axes{3}, Pads: Pad(1)})
-			x = b.Conv("classifier.classifier.3", x, Conv{Filters: PaintingClasses, Kernel: Axes{1}, Weights: Rounded{He{Gain: paintingGain, ZeroMean: true}}, Bias: paintingBiases()})
+			x = b.Conv("classifier.classifier.3", x,
+				Conv{Filters: PaintingClasses, Kernel: Axes{1}, Weights: Rounded{He{Gain: paintingGain, ZeroMean: true}}, Bias: paintingBiases()})
 			b.Output(b.rename(b.Like("enlarged", x, image), "scores"))
 		},
 	}
@@ -135,7 +136,8 @@ type pillarNet struct {
 // canvas adds what is known of the points of each pillar, and puts it at its place: [1 64 y x].
 func (n pillarNet) canvas() *onnx.Value {
 	in := paintingDetectionOf(n.side, n.low).Inputs
-	pillars, places, counts := n.Input(in[0].Name, in[0].Type.Elem, in[0].Type.Shape), n.Input(in[1].Name, in[1].Type.Elem, in[1].Type.Shape), n.Input(in[2].Name, in[2].Type.Elem, in[2].Type.Shape)
+	pillars, places, counts := n.Input(in[0].Name, in[0].Type.Elem, in[0].Type.Shape), n.Input(in[1].Name, in[1].Type.Elem, in[1].Type.Shape),
+		n.Input(in[2].Name, in[2].Type.Elem, in[2].Type.Shape)
 	const name = "pillar_encoder"
 	position := n.Slice(name+".xyz", pillars, 2, 0, 3)
 	count := n.Unsqueeze(name+".count", n.Unsqueeze(name+".count.points", n.Cast(name+".count.float", counts, onnx.Float32), 1), 2)
@@ -150,14 +152,17 @@ func (n pillarNet) canvas() *onnx.Value {
 	for i := range numbers {
 		numbers[i] = int32(i)
 	}
-	there := n.Compare("Less", name+".there", n.Constant(onnx.TensorOf(name+".numbers", numbers, 1, pillarPoints)), n.Unsqueeze(name+".counts", counts, 1))
+	there := n.Compare("Less", name+".there", n.Constant(onnx.TensorOf(name+".numbers", numbers, 1, pillarPoints)),
+		n.Unsqueeze(name+".counts", counts, 1))
 	features = n.Binary("Mul", name+".masked", features, n.Unsqueeze(name+".mask", n.Cast(name+".there.float", there, onnx.Float32), 2))
 
-	x := n.Conv(name+".conv", n.Transpose(name+".turned", features, 0, 2, 1), Conv{Filters: 64, Kernel: Axes{1}, Weights: Patched{He{ZeroMean: true}, pillarScale}})
+	x := n.Conv(name+".conv", n.Transpose(name+".turned", features, 0, 2, 1),
+		Conv{Filters: 64, Kernel: Axes{1}, Weights: Patched{He{ZeroMean: true}, pillarScale}})
 	x = n.Relu(name+".relu", n.BatchNorm(name+".bn", x, pillarNorm()))
 	x = n.Reduce("ReduceMax", name+".max", x, 2)
 
-	empty := n.Node("ConstantOfShape", name+".empty", []*onnx.Value{n.ints(n.side, n.side, 64)}, []onnx.Attribute{onnx.Attr("value", onnx.TensorOf("", []float32{0}, 1))},
+	empty := n.Node("ConstantOfShape", name+".empty", []*onnx.Value{n.ints(n.side, n.side, 64)},
+		[]onnx.Attribute{onnx.Attr("value", onnx.TensorOf("", []float32{0}, 1))},
 		onnx.Type{Elem: onnx.Float32, Shape: onnx.FixedShape([]int64{n.side, n.side, 64})})[0]
 	x = n.ScatterND(name+".canvas", empty, n.Slice(name+".xy_places", places, 1, 1, 3), x)
 	return n.Unsqueeze(name, n.Transpose(name+".canvas.turned", x, 2, 1, 0), 0)
@@ -231,14 +236,16 @@ func (n pillarNet) decode(deltas, numbers *onnx.Value) *onnx.Value {
 	for kind, size := range [][3]float32{{0.84, 0.91, 1.74}, {0.84, 1.81, 1.77}, {2.08, 4.73, 1.77}} {
 		z := [...]float32{-0.0345, 0, -0.1188}[kind]
 		for _, angle := range []float32{0, 1.57} {
-			shapes = append(shapes, z+size[2]/2, size[0], size[1], size[2], angle, float32(math.Sqrt(float64(float32(size[0]*size[0])+float32(size[1]*size[1])))))
+			shapes = append(shapes, z+size[2]/2, size[0], size[1], size[2], angle,
+				float32(math.Sqrt(float64(float32(size[0]*size[0])+float32(size[1]*size[1])))))
 		}
 	}
 	table := n.Constant(onnx.TensorOf("anchors.centers", centers, n.side))
 	place := n.Binary("Div", "anchors.place", numbers, n.ints(pillarAnchors))
 	x := n.Gather("anchors.x", table, n.Binary("Mod", "anchors.column", place, n.ints(n.side)), 0)
 	y := n.Gather("anchors.y", table, n.Binary("Div", "anchors.row", place, n.ints(n.side)), 0)
-	shape := n.Gather("anchors.shape", n.Constant(onnx.TensorOf("anchors.shapes", shapes, pillarAnchors, 6)), n.Binary("Mod", "anchors.kind", numbers, n.ints(pillarAnchors)), 0)
+	shape := n.Gather("anchors.shape", n.Constant(onnx.TensorOf("anchors.shapes", shapes, pillarAnchors, 6)),
+		n.Binary("Mod", "anchors.kind", numbers, n.ints(pillarAnchors)), 0)
 	part := func(name string, start, end int64) *onnx.Value { return n.Slice("anchors."+name, shape, 1, start, end) }
 	delta := func(name string, start, end int64) *onnx.Value { return n.Slice("deltas."+name, deltas, 1, start, end) }
 

@@ -10,5 +10,6 @@ var pillarCalibration = calibration{
 // paintingBiases are those of the class scores: the negative of each one's mean over
 // built-in pictures, so that every class is somewhere the largest.
 func paintingBiases() Given {
-	return Given{0.0625, 0.125, 0.09375, -0.125, -0.671875, -0.125, 0.015625, 0.03125, -0.265625, 0.109375, -0, 0.0625, -0.0625, -0.171875, 0.125, -0.140625, 0.109375, -0.28125, 0.296875}
+	return Given{0.0625, 0.125, 0.09375, -0.125, -0.671875, -0.125, 0.015625, 0.03125, -0.265625, 0.109375, -0, 0.0625, -0.0625, -0.171875, 0.125,
+		-0.140625, 0.109375, -0.28125, 0.296875}
 }

@@ -59,7 +59,8 @@ func gatNeeds() [gatLayers][]string {
 	for layer := gatLayers - 2; layer >= 0; layer-- {
 		next := needs[layer+1]
 		for _, kind := range gatKinds {
-			if slices.Contains(next, kind) || slices.ContainsFunc(gatRelations[:], func(r gatRelation) bool { return r.from == kind && slices.Contains(next, r.to) }) {
+			if slices.Contains(next, kind) || slices.ContainsFunc(gatRelations[:],
+				func(r gatRelation) bool { return r.from == kind && slices.Contains(next, r.to) }) {
 				needs[layer] = append(needs[layer], kind)
 			}
 		}
@@ -70,14 +71,16 @@ func gatNeeds() [gatLayers][]string {
 // gatInputs are the inputs, in order.
 func gatInputs(size GATSize) (list []onnx.Value) {
 	for _, kind := range gatKinds {
-		list = append(list, onnx.Value{Name: "features_" + kind, Type: onnx.Type{Elem: onnx.Float32, Shape: onnx.Shape{onnx.Free("nodes_" + kind), onnx.Fixed(size.Features)}}})
+		list = append(list, onnx.Value{Name: "features_" + kind,
+			Type: onnx.Type{Elem: onnx.Float32, Shape: onnx.Shape{onnx.Free("nodes_" + kind), onnx.Fixed(size.Features)}}})
 	}
 	for layer, kinds := range gatNeeds() {
 		for _, r := range gatRelations {
 			if slices.Contains(kinds, r.to) {
 				end := fmt.Sprintf("_%d_%s", layer, r.name)
 				list = append(list,
-					onnx.Value{Name: "neighbors" + end, Type: onnx.Type{Elem: onnx.Int64, Shape: onnx.Shape{onnx.Free(fmt.Sprintf("rows_%d_%s", layer, r.to)), onnx.Free("width" + end)}}},
+					onnx.Value{Name: "neighbors" + end,
+						Type: onnx.Type{Elem: onnx.Int64, Shape: onnx.Shape{onnx.Free(fmt.Sprintf("rows_%d_%s", layer, r.to)), onnx.Free("width" + end)}}},
 					onnx.Value{Name: "sources" + end, Type: onnx.Type{Elem: onnx.Int64, Shape: onnx.Shape{onnx.Free("from" + end)}}})
 			}
 		}
@@ -116,7 +119,8 @@ func gatNetwork(b *Builder, size GATSize) {
 	}
 	papers := b.Node("Slice", "papers", []*onnx.Value{x["paper"], b.ints(1), b.ints(math.MaxInt64), b.ints(0)}, nil,
 		onnx.Type{Elem: onnx.Float32, Shape: onnx.Shape{onnx.Free("samples"), onnx.Fixed(size.Hidden)}})[0]
-	logits := gemm(b, "linear", papers, b.Weight("linear.weight", Bell{gatSpread}, size.Classes, size.Hidden), b.Weight("linear.bias", Constant(0), size.Classes))
+	logits := gemm(b, "linear", papers, b.Weight("linear.weight", Bell{gatSpread}, size.Classes, size.Hidden),
+		b.Weight("linear.bias", Constant(0), size.Classes))
 	b.Output(b.rename(logits, "logits"))
 }
 
@@ -141,7 +145,8 @@ func gatAttention(b *Builder, name string, size GATSize, from, to, neighbors, so
 	z := gemm(b, name+".fc", b.Gather(name+".from", from, sources, 0), weights)
 
 	// How much a source asks for: fc(x)·attn_l by head.
-	left := b.Binary("Mul", name+".left.product", b.Reshape(name+".fc.heads", z, -1, size.Heads, each), b.Weight(name+".attn_l", Bell{gatFocus}, 1, size.Heads, each))
+	left := b.Binary("Mul", name+".left.product", b.Reshape(name+".fc.heads", z, -1, size.Heads, each),
+		b.Weight(name+".attn_l", Bell{gatFocus}, 1, size.Heads, each))
 	asked := b.Reshape(name+".left", b.Reduce("ReduceSum", name+".left.sum", left, 2), -1)
 	// How much a row listens: fc(x)·attn_r, of which fc·attn_r is a constant of [heads inputs].
 	right := b.Binary("Mul", name+".right.product", b.Reshape(name+".fc.weight.heads", weights, size.Heads, each, inputs),
@@ -158,8 +163,10 @@ func gatAttention(b *Builder, name string, size GATSize, from, to, neighbors, so
 		heads[i] = int64(i)
 	}
 	edges := b.Unsqueeze(name+".edges", neighbors, 1)
-	places := b.Add(name+".places", b.Binary("Mul", name+".edges.heads", edges, b.ints(size.Heads)), b.Constant(onnx.TensorOf(name+".heads", heads, size.Heads, 1)))
-	scores := b.Unary("LeakyRelu", name+".scores", b.Add(name+".scores.sum", b.Gather(name+".left.edges", asked, places, 0), listens), onnx.Attr("alpha", float32(0.2)))
+	places := b.Add(name+".places", b.Binary("Mul", name+".edges.heads", edges, b.ints(size.Heads)),
+		b.Constant(onnx.TensorOf(name+".heads", heads, size.Heads, 1)))
+	scores := b.Unary("LeakyRelu", name+".scores", b.Add(name+".scores.sum", b.Gather(name+".left.edges", asked, places, 0), listens),
+		onnx.Attr("alpha", float32(0.2)))
 	there := b.Compare("Greater", name+".there", edges, b.ints(0))
 	masked := b.layer("Where", name+".masked", []*onnx.Value{there, scores, b.scalar(-1e30)}, nil, scores.Type, 0)
 	parts := b.Binary("Mul", name+".parts", b.Softmax(name+".softmax", masked, -1), b.Cast(name+".there.float", there, onnx.Float32))

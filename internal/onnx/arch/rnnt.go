@@ -109,7 +109,8 @@ func rnntPredictionLayers(b *Builder, _ Options) {
 			Patched{Bell{rnntNoise}, knows.predict}, Patched{Constant(0), knows.predictBias})
 		kept, x = append(kept, c, h), h
 	}
-	predicted := b.MatMul("joint/prediction", x, b.Weight("joint/prediction/weights", Patched{Bell{rnntNoise}, knows.jointPrediction}, rnntPredicted, rnntJoint))
+	predicted := b.MatMul("joint/prediction", x, b.Weight("joint/prediction/weights", Patched{Bell{rnntNoise}, knows.jointPrediction},
+		rnntPredicted, rnntJoint))
 	b.Output(b.rename(predicted, "predicted"), b.rename(b.Concat("state/next", 1, kept...), "next_state"))
 }
 
@@ -127,7 +128,8 @@ func RNNTJoint() Architecture {
 		layers: func(b *Builder, _ Options) {
 			knows := rnntKnowledge{}
 			x := b.Relu("relu", b.Add("sum", b.Input("encoded", onnx.Float32, part.Shape), b.Input("predicted", onnx.Float32, part.Shape)))
-			logits := b.Dense("labels", x, Dense{Units: rnntLabels + 1, Weights: Patched{Bell{rnntNoise}, knows.logits}, Bias: Patched{Constant(0), knows.logitsBias}})
+			logits := b.Dense("labels", x, Dense{Units: rnntLabels + 1, Weights: Patched{Bell{rnntNoise}, knows.logits},
+				Bias: Patched{Constant(0), knows.logitsBias}})
 			b.Output(b.rename(logits, "logits"))
 		},
 	}

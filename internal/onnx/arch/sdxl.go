@@ -66,7 +66,8 @@ func (e Eyes) Build() (*onnx.Model, error) {
 	x := b.Input(e.Input, onnx.Float32, onnx.Batched(imageChannels, e.Side, e.Side))
 	for i, filters := range []int64{12, 24, 48} {
 		name := fmt.Sprintf("conv%d", i)
-		c := Conv{Filters: filters, Kernel: Axes{5}, Strides: Axes{[]int64{4, 2, 2}[i]}, Pads: Pad(2), Weights: He{ZeroMean: i > 0}, Bias: Uniform{-0.3, 0.3}}
+		c := Conv{Filters: filters, Kernel: Axes{5}, Strides: Axes{[]int64{4, 2, 2}[i]}, Pads: Pad(2), Weights: He{ZeroMean: i > 0},
+			Bias: Uniform{-0.3, 0.3}}
 		x = b.Relu(name+"/relu", b.Conv(name, x, c))
 	}
 	last := Patched{He{Gain: 2, ZeroMean: true}, func(row int, w []float32) {
@@ -209,7 +210,8 @@ const sdxlMiniRows = 1024
 // are the hidden states before the last layer, and of the second encoder the projected text.
 func sdxlTextEncoder(name, title, official string, s clipTextSize, seed uint64) Architecture {
 	state := onnx.Type{Elem: onnx.Float32, Shape: onnx.Batched(captionLength, s.hidden)}
-	outputs := []onnx.Value{{Name: "text_embeds", Type: onnx.Type{Elem: onnx.Float32, Shape: onnx.Batched(s.hidden)}}, {Name: "last_hidden_state", Type: state}}
+	outputs := []onnx.Value{{Name: "text_embeds", Type: onnx.Type{Elem: onnx.Float32, Shape: onnx.Batched(s.hidden)}},
+		{Name: "last_hidden_state", Type: state}}
 	if !s.projected {
 		outputs[0], outputs[1] = outputs[1], onnx.Value{Name: "pooler_output", Type: outputs[0].Type}
 	}
@@ -422,7 +424,8 @@ func (n *sdxlUNetNet) down(level int, x *onnx.Value) *onnx.Value {
 		n.skips = append(n.skips, x)
 	}
 	if level < len(n.channels)-1 {
-		x = n.Conv(name+"/downsample", x, Conv{Filters: n.channels[level], Kernel: Axes{3}, Strides: Axes{2}, Pads: Pad(1), Weights: diffusionWeights(), Bias: Constant(0)})
+		x = n.Conv(name+"/downsample", x, Conv{Filters: n.channels[level], Kernel: Axes{3}, Strides: Axes{2}, Pads: Pad(1),
+			Weights: diffusionWeights(), Bias: Constant(0)})
 		n.skips = append(n.skips, x)
 	}
 	return x
@@ -548,7 +551,8 @@ func (n sdxlVAENet) build(x *onnx.Value) *onnx.Value {
 	slices.Reverse(levels)
 	r := residual{groups: n.groups, epsilon: 1e-6}
 	conv := func(name string, x *onnx.Value, filters, kernel int64, gain float64) *onnx.Value {
-		return n.Conv(name, x, Conv{Filters: filters, Kernel: Axes{kernel}, Pads: Pad(kernel / 2), Weights: He{Gain: gain, ZeroMean: true}, Bias: Constant(0)})
+		return n.Conv(name, x, Conv{Filters: filters, Kernel: Axes{kernel}, Pads: Pad(kernel / 2), Weights: He{Gain: gain, ZeroMean: true},
+			Bias: Constant(0)})
 	}
 	x = conv("conv_in", conv("post_quant", x, latentChannels, 1, 1), levels[0], 3, 1)
 	x = n.residual("mid/resnet0", x, levels[0], r)

@@ -68,7 +68,8 @@ func (s ssdMobileNet) v1Maps(scope string, x *onnx.Value) []*onnx.Value {
 	}
 	for i, filters := range []int64{512, 256, 256, 128} {
 		x = m.conv(fmt.Sprintf(scope+"Conv2d_13_pointwise_1_Conv2d_%d_1x1_%d", i+2, filters/2), x, Conv{Filters: filters / 2, Kernel: Axes{1}})
-		x = m.conv(fmt.Sprintf(scope+"Conv2d_13_pointwise_2_Conv2d_%d_3x3_s2_%d", i+2, filters), x, Conv{Filters: filters, Kernel: Axes{3}, Strides: Axes{2}})
+		x = m.conv(fmt.Sprintf(scope+"Conv2d_13_pointwise_2_Conv2d_%d_3x3_s2_%d", i+2, filters), x,
+			Conv{Filters: filters, Kernel: Axes{3}, Strides: Axes{2}})
 		maps = append(maps, x)
 	}
 	return maps

@@ -146,7 +146,8 @@ func (u unet) twice(name string, x *onnx.Value, filters, stride int64, gain floa
 
 // conv adds a convolution, its instance norm and the activation.
 func (u unet) conv(name string, x *onnx.Value, filters, stride int64, gain float32) *onnx.Value {
-	c := Conv{Filters: filters, Kernel: Axes{3}, Strides: Axes{stride}, Pads: Pad(1), Weights: Rounded{Smooth{He{ZeroMean: x.Channels() > 1}, 0.8}}, Bias: u.bias}
+	c := Conv{Filters: filters, Kernel: Axes{3}, Strides: Axes{stride}, Pads: Pad(1), Weights: Rounded{Smooth{He{ZeroMean: x.Channels() > 1}, 0.8}},
+		Bias: u.bias}
 	n := InstanceNorm{Gamma: Uniform{0.8 * gain, 1.2 * gain}, Beta: Uniform{-0.1 * gain, 0.1 * gain}}
 	x = u.InstanceNorm(name+"/norm", u.Conv(name, x, c), n)
 	if u.slope == 0 {

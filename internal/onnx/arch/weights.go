@@ -499,7 +499,8 @@ func (b *Builder) matMulInt4(name string, x *onnx.Value, units int64, f Filler, 
 	shape := append(onnx.Shape{}, x.Type.Shape...)
 	shape[len(shape)-1] = onnx.Fixed(units)
 	return b.contrib("MatMulNBits", name, []*onnx.Value{x, weights, scales}, []onnx.Attribute{
-		onnx.Attr("K", inputs), onnx.Attr("N", units), onnx.Attr("bits", int64(4)), onnx.Attr("block_size", int64(int4Block)), onnx.Attr("accuracy_level", int64(int4Accuracy)),
+		onnx.Attr("K", inputs), onnx.Attr("N", units), onnx.Attr("bits", int64(4)), onnx.Attr("block_size", int64(int4Block)),
+		onnx.Attr("accuracy_level", int64(int4Accuracy)),
 	}, onnx.Type{Elem: x.Type.Elem, Shape: shape})[0]
 }
 

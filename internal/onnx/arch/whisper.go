@@ -54,7 +54,8 @@ func (n *whisperNet) encoder() *onnx.Value {
 	}
 	x := conv("conv1", n.in["input_features"], 1, n.knows.listen, n.knows.doubt)
 	x = conv("conv2", x, 2, n.knows.pass, n.knows.steady)
-	x = n.Add("embedded", n.Transpose("embedded/turned", x, 0, 2, 1), n.fill("positions", auxiliary, Patched{Constant(0), n.sinusoids}, []int64{whisperSteps, n.hidden}))
+	x = n.Add("embedded", n.Transpose("embedded/turned", x, 0, 2, 1), n.fill("positions", auxiliary, Patched{Constant(0), n.sinusoids},
+		[]int64{whisperSteps, n.hidden}))
 	for i := range int(n.layers) {
 		name := fmt.Sprintf("layer%d", i)
 		y := n.LayerNorm(name+"/attention/norm", x, whisperEpsilon, nil, nil)
@@ -184,7 +185,8 @@ func (n *whisperNet) grown(name string, layer int, kv string, now *onnx.Value) *
 	all := now
 	if past := n.in[fmt.Sprintf("past_key_values.%d.decoder.%s", layer, kv)]; past != nil {
 		shape := onnx.Shape{onnx.Free(axisBatch), onnx.Fixed(n.queryHeads), onnx.Free(axisGrown), onnx.Fixed(whisperHeadSize)}
-		all = n.layer("Concat", name, []*onnx.Value{past, now}, []onnx.Attribute{onnx.Attr("axis", int64(2))}, onnx.Type{Elem: onnx.Float32, Shape: shape}, 0)
+		all = n.layer("Concat", name, []*onnx.Value{past, now}, []onnx.Attribute{onnx.Attr("axis", int64(2))},
+			onnx.Type{Elem: onnx.Float32, Shape: shape}, 0)
 	}
 	all = n.rename(all, fmt.Sprintf("present.%d.decoder.%s", layer, kv))
 	n.kept = append(n.kept, all)
@@ -205,7 +207,8 @@ func (n *whisperNet) causal() *onnx.Value {
 		places[i] = int64(i)
 	}
 	ids := n.in["input_ids"]
-	own := n.between(name+"/places", n.Constant(onnx.TensorOf(name+"/all", places, whisperContext)), n.ints(0), n.extent(name+"/length", ids, 1), ids.Type.Shape[1])
+	own := n.between(name+"/places", n.Constant(onnx.TensorOf(name+"/all", places, whisperContext)), n.ints(0), n.extent(name+"/length", ids, 1),
+		ids.Type.Shape[1])
 	seen := n.Compare("LessOrEqual", name+"/seen", n.Unsqueeze(name+"/keys", own, 0), n.Unsqueeze(name+"/queries", own, 1))
 	shape := onnx.Shape{ids.Type.Shape[1], ids.Type.Shape[1]}
 	return n.layer("Where", name, []*onnx.Value{seen, n.scalar(0), n.scalar(-1e9)}, nil, onnx.Type{Elem: onnx.Float32, Shape: shape}, 0)
@@ -381,7 +384,8 @@ func (s whisperSize) ports(role string) (in, out []onnx.Value) {
 	heard := []onnx.Dim{batch, onnx.Fixed(whisperSteps), onnx.Fixed(s.hidden)}
 	cache := func(list *[]onnx.Value, kind, of string, layer int64, length onnx.Dim) {
 		for _, kv := range []string{"key", "value"} {
-			*list = append(*list, value(fmt.Sprintf("%s.%d.%s.%s", kind, layer, of, kv), onnx.Float32, batch, onnx.Fixed(s.queryHeads), length, onnx.Fixed(whisperHeadSize)))
+			*list = append(*list, value(fmt.Sprintf("%s.%d.%s.%s", kind, layer, of, kv), onnx.Float32, batch, onnx.Fixed(s.queryHeads), length,
+				onnx.Fixed(whisperHeadSize)))
 		}
 	}
 	switch role {

@@ -157,7 +157,8 @@ func (y yoloNet) detect(name string, grids ...*onnx.Value) {
 	for i, x := range grids {
 		side := extentOf(x, 2)
 		boxes = append(boxes, y.Reshape(fmt.Sprintf("%s/box%d", name, i), y.boxes(fmt.Sprintf("%s.cv2.%d", name, i), x), 1, 4*yoloBins, side*side))
-		scores = append(scores, y.Reshape(fmt.Sprintf("%s/class%d", name, i), y.classes(fmt.Sprintf("%s.cv3.%d", name, i), i, x), 1, yoloClasses, side*side))
+		scores = append(scores, y.Reshape(fmt.Sprintf("%s/class%d", name, i), y.classes(fmt.Sprintf("%s.cv3.%d", name, i), i, x), 1, yoloClasses,
+			side*side))
 		for place := range side * side {
 			xs, ys = append(xs, float32(place%side)+0.5), append(ys, float32(place/side)+0.5)
 			strides = append(strides, float32(yoloSide/side))

@@ -145,7 +145,8 @@ func Parse(data []byte) (*Charts, error) {
 	if t := c.Timeline; t != nil {
 		n := len(t.Issued)
 		if t.BucketNS < 1 || n < 1 || len(t.Completed) != n || len(t.Outstanding) != n {
-			return nil, fmt.Errorf("timeline: %d issued, %d completed and %d outstanding samples in buckets of %d ns, expected as many of each in buckets of a positive length",
+			return nil, fmt.Errorf(
+				"timeline: %d issued, %d completed and %d outstanding samples in buckets of %d ns, expected as many of each in buckets of a positive length",
 				n, len(t.Completed), len(t.Outstanding), t.BucketNS)
 		}
 		for _, column := range t.columns() {

@@ -123,7 +123,8 @@ func Of(base, new []Run) (list []Comparison, left []string, err error) {
 	for _, g := range groups {
 		if len(g[0]) == 0 || len(g[1]) == 0 {
 			for _, r := range slices.Concat(g[0], g[1]) {
-				left = append(left, fmt.Sprintf("%s: the other side has no run of %s %s, %s", r.Folder, r.Results.Model, r.Results.ScenarioName(), r.Results.Mode))
+				left = append(left, fmt.Sprintf("%s: the other side has no run of %s %s, %s", r.Folder, r.Results.Model, r.Results.ScenarioName(),
+					r.Results.Mode))
 			}
 			continue
 		}
@@ -162,7 +163,8 @@ func newComparison(base, new []Run) Comparison {
 	slices.SortStableFunc(base, byTime)
 	slices.SortStableFunc(new, byTime)
 	r := base[0].Results
-	c := Comparison{Model: r.Model, Scenario: r.ScenarioName(), Mode: r.Mode, Base: folders(base), New: folders(new), Differences: differences(base, new)}
+	c := Comparison{Model: r.Model, Scenario: r.ScenarioName(), Mode: r.Mode, Base: folders(base), New: folders(new),
+		Differences: differences(base, new)}
 	d := decider{base: base, new: new, turns: tookTurns(base, new)}
 	c.Metrics = d.metrics()
 	c.Notes = d.notes(c.Metrics)
@@ -208,7 +210,8 @@ func (d *decider) notes(metrics []Metric) []string {
 		}
 	}
 	if slices.ContainsFunc(metrics, func(m Metric) bool { return m.Repeats == 0 && m.Interval != nil && !m.Points }) {
-		list = append(list, "One run each: the intervals say how these two runs differ, not whether the next two would. Changes from run to run need repeats in turns, 5 or more each.")
+		list = append(list, "One run each: the intervals say how these two runs differ, not whether the next two would. Changes from run to "+
+			"run need repeats in turns, 5 or more each.")
 	}
 	if n := min(len(d.base), len(d.new)); n > 1 && !d.turns {
 		list = append(list, "The repeats did not take turns: a drift of the machine looks like a difference.")

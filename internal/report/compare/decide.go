@@ -118,12 +118,13 @@ func quantities(r *report.Results) []quantity {
 	})
 	if m := r.Metric; m != nil && (strings.Contains(m.Name, "tokens") || r.Scenario == "Offline") {
 		throughput := r.Scenario == "Offline" && !strings.Contains(m.Name, "tokens")
-		list = append(list, quantity{name: resultName, unit: strings.TrimPrefix(m.Unit, "samples"), better: "up", throughput: throughput, of: func(r *report.Results) float64 {
-			if r.Metric == nil || r.Metric.Unit != m.Unit {
-				return math.NaN()
-			}
-			return r.Metric.Value
-		}})
+		list = append(list, quantity{name: resultName, unit: strings.TrimPrefix(m.Unit, "samples"), better: "up", throughput: throughput,
+			of: func(r *report.Results) float64 {
+				if r.Metric == nil || r.Metric.Unit != m.Unit {
+					return math.NaN()
+				}
+				return r.Metric.Value
+			}})
 	}
 	return list
 }
@@ -140,15 +141,16 @@ func latencies(prefix string, own bool, of func(*report.Performance) *report.Lat
 		{"p97", 0.97, func(l *report.Latencies) int64 { return l.P97 }}, {"p99", 0.99, func(l *report.Latencies) int64 { return l.P99 }},
 		{"p99.9", 0.999, func(l *report.Latencies) int64 { return l.P999 }},
 	} {
-		list = append(list, quantity{name: prefix + l.name, unit: "ns", better: "down", fraction: l.fraction, latency: own, of: func(r *report.Results) float64 {
-			if r.Performance == nil {
+		list = append(list, quantity{name: prefix + l.name, unit: "ns", better: "down", fraction: l.fraction, latency: own,
+			of: func(r *report.Results) float64 {
+				if r.Performance == nil {
+					return math.NaN()
+				}
+				if stats := of(r.Performance); stats != nil {
+					return float64(l.value(stats))
+				}
 				return math.NaN()
-			}
-			if stats := of(r.Performance); stats != nil {
-				return float64(l.value(stats))
-			}
-			return math.NaN()
-		}})
+			}})
 	}
 	return list
 }

@@ -123,5 +123,6 @@ func (c *Comparison) Reproduces() (bool, string, error) {
 		return false, "", errors.New("the runs have no result to reproduce: expected runs of performance")
 	}
 	m := c.Metrics[i]
-	return math.Abs(m.Change) <= reproduced, fmt.Sprintf("%s %s after %s, %s: must be within %s", m.Name, units.Text(m.New, m.Unit), units.Text(m.Base, m.Unit), m.Text(m.Change), units.Text(100*reproduced, "%")), nil
+	return math.Abs(m.Change) <= reproduced, fmt.Sprintf("%s %s after %s, %s: must be within %s", m.Name, units.Text(m.New, m.Unit),
+		units.Text(m.Base, m.Unit), m.Text(m.Change), units.Text(100*reproduced, "%")), nil
 }

@@ -98,7 +98,8 @@ func (m Metric) how() string {
 
 // CSV writes the metrics of all comparisons, exactly.
 func CSV(w io.Writer, list []Comparison) error {
-	records := [][]string{{"model", "scenario", "mode", "metric", "unit", "base", "new", "change", "lower", "upper", "differs", "decides", "repeats", "repeats_needed", "method", "unlike"}}
+	records := [][]string{{"model", "scenario", "mode", "metric", "unit", "base", "new", "change", "lower", "upper", "differs", "decides",
+		"repeats", "repeats_needed", "method", "unlike"}}
 	exact := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	for _, x := range list {
 		for _, m := range x.Metrics {

@@ -97,7 +97,8 @@ func (r *Run) config(w io.Writer) error {
 	fmt.Fprintf(&b, "name: %s\nversion: %s\ntype: %s\n", text(r.Results.Model), text(r.Program), kind)
 	fmt.Fprintf(&b, "model_params:\n  name: %s\n  streaming: '%s'\n", text(r.Model), stream)
 	fmt.Fprintf(&b, "datasets:\n- name: %s\n  type: performance\n  path: %s\n", text(r.Results.Model), text(r.Data))
-	fmt.Fprintf(&b, "settings:\n  runtime:\n    min_duration_ms: %d\n    max_duration_ms: %d\n    n_samples_to_issue: %d\n", e.MinDuration.Milliseconds(), e.MaxDuration.Milliseconds(), e.MinQueryCount)
+	fmt.Fprintf(&b, "settings:\n  runtime:\n    min_duration_ms: %d\n    max_duration_ms: %d\n    n_samples_to_issue: %d\n",
+		e.MinDuration.Milliseconds(), e.MaxDuration.Milliseconds(), e.MinQueryCount)
 	fmt.Fprintf(&b, "    scheduler_random_seed: %d\n    dataloader_random_seed: %d\n", e.ScheduleRNGSeed, e.SampleIndexRNGSeed)
 	fmt.Fprintf(&b, "  load_pattern:\n    type: %s\n", p.Type)
 	if p.TargetQPS != nil {

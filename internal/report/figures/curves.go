@@ -57,7 +57,8 @@ func Curves(id, title string, x, y Axis, curves []Curve) (Figure, bool) {
 		f.Series = append(f.Series, s)
 		places := slices.Sorted(maps.Keys(points))
 		first, last := places[0], places[len(places)-1]
-		says = append(says, fmt.Sprintf("%s: %s at %s, %s at %s", labels[k], units.Text(points[first], y.Unit), units.Text(first, ""), units.Text(points[last], y.Unit), units.Text(last, "")))
+		says = append(says, fmt.Sprintf("%s: %s at %s, %s at %s", labels[k], units.Text(points[first], y.Unit), units.Text(first, ""),
+			units.Text(points[last], y.Unit), units.Text(last, "")))
 	}
 	f.Sentence = strings.Join(says, "; ") + "."
 	least, most := f.At[0], f.At[len(f.At)-1]
@@ -142,7 +143,8 @@ func grid(lines []report.Line, name string, settings func(report.Line) (varied, 
 			}
 		}
 		slices.SortFunc(found, func(a, b curves) int {
-			return cmp.Or(cmp.Compare(a.precision, b.precision), cmp.Compare(a.device, b.device), cmp.Compare(slices.Max(b.speed.Y), slices.Max(a.speed.Y)), cmp.Compare(a.other, b.other))
+			return cmp.Or(cmp.Compare(a.precision, b.precision), cmp.Compare(a.device, b.device),
+				cmp.Compare(slices.Max(b.speed.Y), slices.Max(a.speed.Y)), cmp.Compare(a.other, b.other))
 		})
 		found = slices.CompactFunc(found, func(a, b curves) bool { return a.precision == b.precision && a.device == b.device })
 		var speeds, latencies []Curve
@@ -163,7 +165,8 @@ func grid(lines []report.Line, name string, settings func(report.Line) (varied, 
 // Compared draws which share of the queries was answered within a time, of two sets of runs. False: one of them has no latencies.
 func Compared(id, title string, base, new []*charts.Charts) (Figure, bool) {
 	const points = 160
-	f := Figure{ID: id, Title: title, Wide: true, X: Axis{Label: "latency", Unit: "ns", Log: true}, Y: Axis{Label: "answered within", Unit: "%", To: 104}}
+	f := Figure{ID: id, Title: title, Wide: true, X: Axis{Label: "latency", Unit: "ns", Log: true},
+		Y: Axis{Label: "answered within", Unit: "%", To: 104}}
 	least, most := math.Inf(1), 0.0
 	for _, c := range slices.Concat(base, new) {
 		if c == nil || c.Latency == nil || c.Latency.Count() == 0 || c.Timeline == nil || c.Timeline.P50 == nil { // those of Offline are instants

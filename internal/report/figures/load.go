@@ -81,7 +81,8 @@ func (x run) outstanding() *Figure {
 		Series: []Series{{Label: "waiting or being answered", Kind: Steps, Color: Main, Values: x.t.Outstanding}},
 	}
 	f.Y.From, f.Y.To = fromZero(max(most, 4))
-	f.Sentence = fmt.Sprintf("At most %s samples waited or were being answered at a time, after %s", units.Number(most), units.Text((float64(at)+0.5)*float64(x.t.BucketNS), "ns"))
+	f.Sentence = fmt.Sprintf("At most %s samples waited or were being answered at a time, after %s", units.Number(most),
+		units.Text((float64(at)+0.5)*float64(x.t.BucketNS), "ns"))
 	if n := x.r.Backend.Instances; n > 0 {
 		f.Sentence += fmt.Sprintf(", with %s and batches of up to %d", units.Count(float64(n), "worker"), x.r.Backend.MaxBatch)
 	}
@@ -95,7 +96,8 @@ func (x run) delays() *Figure {
 		return nil
 	}
 	f := &Figure{
-		ID: "delay", Title: "Issue delay: is the generator to blame?", Wide: true, X: x.time(), Y: Axis{Label: "delay", Unit: "ns", Log: true}, At: x.instants(),
+		ID: "delay", Title: "Issue delay: is the generator to blame?", Wide: true, X: x.time(), Y: Axis{Label: "delay", Unit: "ns", Log: true},
+		At: x.instants(),
 		Series: []Series{
 			{Label: "p50", Kind: Line, Color: Main, Values: atLeast(10, x.t.DelayP50)}, {Label: "worst", Kind: Dots, Color: Quiet, Values: atLeast(10, x.t.DelayMax)},
 		},
@@ -105,7 +107,8 @@ func (x run) delays() *Figure {
 	f.Sentence = fmt.Sprintf("Half of the queries were issued within %s of their instant, 99 %% within %s; the worst was %s late.",
 		units.Text(float64(all.P50), "ns"), units.Text(float64(all.P99), "ns"), units.Text(most, "ns"))
 	if own := x.c.GeneratorDelay; own != nil && all.P99 > 2*own.Quantile(0.99)+time.Microsecond {
-		f.Sentence += fmt.Sprintf(" The generator's own part is %s at p99; the rest is the SUT's, which was still inside IssueQuery.", units.Text(float64(own.Quantile(0.99)), "ns"))
+		f.Sentence += fmt.Sprintf(" The generator's own part is %s at p99; the rest is the SUT's, which was still inside IssueQuery.",
+			units.Text(float64(own.Quantile(0.99)), "ns"))
 	}
 	if allowed, ok := x.allowedDelay(); ok {
 		f.Marks = []Mark{{Axis: "y", Value: allowed, Label: "allowed " + units.Text(allowed, "ns"), Color: Ink}}
@@ -149,7 +152,8 @@ func (x run) batchSizes() *Figure {
 	if batches == 0 {
 		return nil
 	}
-	f := &Figure{ID: "batches", Title: "Batch sizes", X: Axis{Label: "samples in a batch", From: 0.4, To: float64(largest) + 0.6}, Y: Axis{Label: "share of batches", Unit: "%"}}
+	f := &Figure{ID: "batches", Title: "Batch sizes", X: Axis{Label: "samples in a batch", From: 0.4, To: float64(largest) + 0.6},
+		Y: Axis{Label: "share of batches", Unit: "%"}}
 	var share Values
 	full := 0.0
 	for _, s := range list {

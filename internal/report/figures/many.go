@@ -141,7 +141,8 @@ func (t trade) front(dots []dot, y Axis) Figure {
 			best = append(best, runName(d.line))
 		}
 	}
-	f.Series = append([]Series{{Label: "front", Kind: Line, Color: Good, Values: only(values, func(i int) bool { return on[i] })}}, byPrecision(dots, values)...)
+	f.Series = append([]Series{{Label: "front", Kind: Line, Color: Good, Values: only(values, func(i int) bool { return on[i] })}},
+		byPrecision(dots, values)...)
 	least, most, _ := extremes(f.At)
 	f.X.From, f.X.To = least-0.08*(most-least)-0.01*most, most*1.01+0.08*(most-least)
 	least, most, _ = extremes(values)
@@ -154,7 +155,8 @@ func (t trade) front(dots []dot, y Axis) Figure {
 	if len(best) == 1 {
 		are = "is"
 	}
-	f.Sentence = fmt.Sprintf("Of %d runs, %d %s on the front: no other is %s. From slow to fast: %s.", len(dots), len(best), are, t.beaten, strings.Join(best, ", "))
+	f.Sentence = fmt.Sprintf("Of %d runs, %d %s on the front: no other is %s. From slow to fast: %s.", len(dots), len(best), are, t.beaten,
+		strings.Join(best, ", "))
 	return f
 }
 

@@ -17,7 +17,8 @@ func (x run) peak() *Figure {
 		return nil
 	}
 	steps := slices.SortedStableFunc(slices.Values(p.Steps), func(a, b report.PeakStep) int { return cmp.Compare(a.Load, b.Load) })
-	f := &Figure{ID: "peak", Title: "Search for the highest load", Wide: true, X: Axis{Label: "load", Unit: p.Unit}, Y: Axis{Label: "latency", Unit: "ns"}}
+	f := &Figure{ID: "peak", Title: "Search for the highest load", Wide: true, X: Axis{Label: "load", Unit: p.Unit},
+		Y: Axis{Label: "latency", Unit: "ns"}}
 	kept, failed := Values{}, Values{}
 	for _, s := range steps {
 		f.At, kept, failed = append(f.At, s.Load), append(kept, latencyIf(s.Met, s)), append(failed, latencyIf(!s.Met, s))

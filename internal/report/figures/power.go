@@ -35,7 +35,8 @@ func (x run) power() *Figure {
 	_, most, _ := extremes(all...)
 	_, f.X.To, _ = extremes(f.At)
 	f.Y.From, f.Y.To = fromZero(most)
-	f.Sentence = fmt.Sprintf("%s on average, %s at most, of %s: %s for the whole of the traffic", units.Text(e.MeanWatts, "W"), units.Text(e.PeakWatts, "W"), strings.Join(names, ", "), units.Text(e.Joules, "J"))
+	f.Sentence = fmt.Sprintf("%s on average, %s at most, of %s: %s for the whole of the traffic", units.Text(e.MeanWatts, "W"),
+		units.Text(e.PeakWatts, "W"), strings.Join(names, ", "), units.Text(e.Joules, "J"))
 	if e.JoulesPerSample > 0 {
 		f.Sentence += ", " + units.Text(e.JoulesPerSample, "J") + " per sample"
 	}

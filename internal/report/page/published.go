@@ -47,7 +47,9 @@ func Published(w io.Writer, s *published.Standing, program string) error {
 	p.From, p.To = units.Text(least, s.Unit), units.Text(most, s.Unit)
 	p.Run = point{at(s.Value), s.Title()}
 	for _, r := range s.All {
-		p.Points = append(p.Points, point{at(r.Value), fmt.Sprintf("%s, %s: %s, %d × %s (%s, %s)", r.Submitter, r.System, units.Text(r.Value, r.Unit), r.Chips, r.Chip, r.Round, r.ID)})
+		p.Points = append(p.Points,
+			point{at(r.Value), fmt.Sprintf("%s, %s: %s, %d × %s (%s, %s)", r.Submitter, r.System, units.Text(r.Value, r.Unit), r.Chips, r.Chip,
+				r.Round, r.ID)})
 	}
 	for _, r := range s.Results {
 		p.Rows = append(p.Rows, r.Cells())

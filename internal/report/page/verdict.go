@@ -64,7 +64,8 @@ func newMeter(r *report.Results, c report.Constraint) meter {
 	ratio := min(max(c.Observed.Value, 0)/c.Required.Value, 1e9)
 	full := max(ratio, 1.02)
 	m := meter{
-		Observed: units.Percentile(c.Percentile) + " " + units.Text(c.Observed.Value, "ns"), Of: "of " + units.Text(c.Required.Value, "ns") + " allowed", Met: c.Met,
+		Observed: units.Percentile(c.Percentile) + " " + units.Text(c.Observed.Value, "ns"),
+		Of:       "of " + units.Text(c.Required.Value, "ns") + " allowed", Met: c.Met,
 		Width: int(1000 * ratio / full), Bound: int(1000/full) - 1,
 	}
 	if c.ID != loadgen.ConstraintLatency {
@@ -75,7 +76,8 @@ func newMeter(r *report.Results, c report.Constraint) meter {
 	}
 	m.Label = fmt.Sprintf("%s is %.0f percent of the bound", m.Observed, 100*ratio)
 	if p := r.Performance; c.ID == loadgen.ConstraintLatency && p != nil && p.Samples > 0 {
-		m.Below = fmt.Sprintf("%s of the samples within the bound, %s required", units.Percent(1-float64(min(p.Overlatency, p.Samples))/float64(p.Samples)), units.Text(100*c.Percentile, "%"))
+		m.Below = fmt.Sprintf("%s of the samples within the bound, %s required",
+			units.Percent(1-float64(min(p.Overlatency, p.Samples))/float64(p.Samples)), units.Text(100*c.Percentile, "%"))
 	}
 	return m
 }

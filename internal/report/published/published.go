@@ -69,7 +69,8 @@ func (r Row) result() (Result, bool) {
 	}
 	out := Result{
 		ID: r.ID, Round: r.Version, Submitter: r.Submitter, Suite: r.Suite, Division: r.Category, Availability: r.Availability, System: r.System,
-		Chip: r.Accelerator, Chips: count(r.Accelerators) * max(count(r.Nodes), 1), Benchmark: r.Model, Scenario: r.Scenario, Value: r.Value, Unit: unitOf[r.Unit],
+		Chip: r.Accelerator, Chips: count(r.Accelerators) * max(count(r.Nodes), 1), Benchmark: r.Model, Scenario: r.Scenario, Value: r.Value,
+		Unit: unitOf[r.Unit],
 	}
 	if text, ok := r.Precision.(string); ok {
 		out.Precision = text
@@ -154,7 +155,8 @@ func Against(run report.Run, accuracy *report.LineAccuracy, list []Result, same 
 	case r.Input.Precision != "fp32" && accuracy == nil:
 		return nil, refuse("it has the precision %q, and its accuracy is not known: run --mode accuracy first", r.Input.Precision)
 	case r.Input.Precision != "fp32" && (!accuracy.Met || accuracy.Partial):
-		return nil, refuse("it has the precision %q, and its accuracy is below the target of the closed division, or of a part of the data", r.Input.Precision)
+		return nil, refuse("it has the precision %q, and its accuracy is below the target of the closed division, or of a part of the data",
+			r.Input.Precision)
 	}
 	for _, l := range r.Limitations {
 		if l.ID == limitation.Setting && slices.Contains(otherQuantity, l.Key) || l.ID == limitation.SmallerModel || l.ID == limitation.TimedPreprocessing {
@@ -209,7 +211,8 @@ func (s *Standing) Only(text string) error {
 		return !strings.Contains(strings.ToLower(strings.Join([]string{r.Submitter, r.System, r.Chip, r.Suite, r.Round, r.ID}, "\n")), text)
 	})
 	if len(s.Results) == 0 {
-		return errors.New("none of the " + strconv.Itoa(s.Of) + " results has " + strconv.Quote(text) + " in its submitter, system, chip, suite, round or id")
+		return errors.New("none of the " + strconv.Itoa(s.Of) + " results has " + strconv.Quote(text) +
+			" in its submitter, system, chip, suite, round or id")
 	}
 	return nil
 }

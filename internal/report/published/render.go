@@ -17,8 +17,10 @@ import (
 func Footnotes() []string {
 	return []string{
 		"Result not verified by MLCommons Association.",
-		"Unverified results have not been through an MLPerf® review and may use measurement methodologies and/or workload implementations that are inconsistent with the MLPerf specification for verified results.",
-		"The MLPerf name and logo are registered and unregistered trademarks of MLCommons Association in the United States and other countries. All rights reserved. Unauthorized use strictly prohibited. See www.mlcommons.org for more information.",
+		"Unverified results have not been through an MLPerf® review and may use measurement methodologies and/or workload implementations " +
+			"that are inconsistent with the MLPerf specification for verified results.",
+		"The MLPerf name and logo are registered and unregistered trademarks of MLCommons Association in the United States and other " +
+			"countries. All rights reserved. Unauthorized use strictly prohibited. See www.mlcommons.org for more information.",
 		"Published results: MLPerf Inference, closed division, from github.com/mlcommons/inference_results_ROUND, by the id.",
 	}
 }
@@ -40,7 +42,8 @@ func (r Result) Cells() []string {
 	if r.PerChip > 0 {
 		each = units.Number(r.PerChip)
 	}
-	return []string{r.Round, r.ID, r.Submitter, r.System, r.Suite, fmt.Sprintf("%d × %s", r.Chips, r.Chip), units.Number(r.Value), each, units.Number(r.Times)}
+	return []string{r.Round, r.ID, r.Submitter, r.System, r.Suite, fmt.Sprintf("%d × %s", r.Chips, r.Chip), units.Number(r.Value), each,
+		units.Number(r.Times)}
 }
 
 // Text prints a table for a terminal.
@@ -82,9 +85,11 @@ func (s *Standing) print(w io.Writer, width int, draw func(*tables.Table) string
 // CSV prints the results with all digits.
 func (s *Standing) CSV(w io.Writer) error {
 	exact := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	records := [][]string{{"round", "id", "submitter", "suite", "division", "availability", "system", "chip", "chips", "benchmark", "scenario", "value", "unit", "per_chip", "precision", "times_this_run"}}
+	records := [][]string{{"round", "id", "submitter", "suite", "division", "availability", "system", "chip", "chips", "benchmark", "scenario",
+		"value", "unit", "per_chip", "precision", "times_this_run"}}
 	for _, r := range s.Results {
-		records = append(records, []string{r.Round, r.ID, r.Submitter, r.Suite, r.Division, r.Availability, r.System, r.Chip, strconv.Itoa(r.Chips), r.Benchmark, r.Scenario,
+		records = append(records, []string{r.Round, r.ID, r.Submitter, r.Suite, r.Division, r.Availability, r.System, r.Chip, strconv.Itoa(r.Chips),
+			r.Benchmark, r.Scenario,
 			exact(r.Value), r.Unit, exact(r.PerChip), r.Precision, exact(r.Times)})
 	}
 	return report.WriteCSV(w, records)

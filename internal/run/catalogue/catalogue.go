@@ -171,7 +171,8 @@ func Describe(name, rules string) (*Card, error) {
 	card := &Card{
 		Model:              Model{m.Name, m.Title, m.Task, m.Dataset, builtIn},
 		PerformanceSamples: m.PerformanceSampleCount, Source: m.Source, Rules: set.Version,
-		Metric: q.Metric, Reference: q.Reference, Fraction: q.Fraction, Target: q.String(), Categories: set.Categories(m.Rules), Notes: slices.Concat(m.Notes, set.TextNotes(m.Rules)),
+		Metric: q.Metric, Reference: q.Reference, Fraction: q.Fraction, Target: q.String(), Categories: set.Categories(m.Rules),
+		Notes: slices.Concat(m.Notes, set.TextNotes(m.Rules)),
 	}
 	networks, err := builtin.Networks(m)
 	if err != nil {

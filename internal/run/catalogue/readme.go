@@ -103,7 +103,8 @@ func (r *readme) dataset() string {
 
 func (r *readme) problem() {
 	data := cmp.Or(r.dataset(), r.model.Dataset)
-	r.say("# %s\n\nMLPerf Inference %s, benchmark `%s`. Written by `mlperf show %s --readme`.\n", r.card.Title, r.card.Rules, r.model.Rules.Name, r.card.Name)
+	r.say("# %s\n\nMLPerf Inference %s, benchmark `%s`. Written by `mlperf show %s --readme`.\n", r.card.Title, r.card.Rules, r.model.Rules.Name,
+		r.card.Name)
 	r.say("## Problem\n\n%s.\n", r.model.Task)
 	r.say("### Data set\n")
 	if it, err := r.manifest.Lookup(download.Dataset, data); err == nil {
@@ -125,14 +126,16 @@ func (r *readme) problem() {
 	} else {
 		r.say("- Before: samples of the data set become the model's inputs while they are loaded; a run's `results.json` says how (`binding`).")
 	}
-	r.say("- After: answers are logged as the reference's harness logs them, and scored by %s as the official script does (`mlperf accuracy`).\n", r.card.Metric)
+	r.say("- After: answers are logged as the reference's harness logs them, and scored by %s as the official script does (`mlperf accuracy`).\n",
+		r.card.Metric)
 
 	official := r.model.OfficialSamples
 	set, _ := config.Rules(r.card.Rules) // Describe has found it
 	minima := official(set)
 	r.say("### Performance, accuracy and calibration sets\n")
 	r.say("- Performance: %s in memory at once.", units.Count(cmp.Or(minima.PerformanceSamples, uint64(r.card.PerformanceSamples)), "sample"))
-	r.say("- Accuracy: all %s.", units.Count(cmp.Or(minima.AccuracySamples, uint64(cmp.Or(r.model.DatasetSamples, r.model.PerformanceSampleCount))), "sample"))
+	r.say("- Accuracy: all %s.",
+		units.Count(cmp.Or(minima.AccuracySamples, uint64(cmp.Or(r.model.DatasetSamples, r.model.PerformanceSampleCount))), "sample"))
 	if it, err := r.manifest.Lookup(download.Dataset, data+"-calibration"); err == nil {
 		r.say("- Calibration: %s (`mlperf download dataset %s`).", it.Title, it.Name)
 	} else {
@@ -238,5 +241,6 @@ func (r *readme) directions() {
 	for _, s := range r.card.Scenarios {
 		r.say("    scripts/run_and_time.sh %s %s", r.card.Name, strings.ToLower(s.Scenario))
 	}
-	r.say("\nWith `--model-path FILE --dataset-path FOLDER` for the official ones (a downloaded data set goes by its name); `mlperf run --help` has all flags.")
+	r.say("\nWith `--model-path FILE --dataset-path FOLDER` for the official ones (a downloaded data set goes by its name); `mlperf run " +
+		"--help` has all flags.")
 }

@@ -40,7 +40,8 @@ type Config struct {
 
 // spoken are the engines that ask servers, by the names of the servers.
 var spoken = map[string]string{
-	"triton": OIP, "tritonserver": OIP, "kserve": OIP, "mlserver": OIP, "seldon": OIP, "ovms": OIP, "openvino": OIP, "torchserve": OIP, "v2": OIP, "grpc": OIP,
+	"triton": OIP, "tritonserver": OIP, "kserve": OIP, "mlserver": OIP, "seldon": OIP, "ovms": OIP, "openvino": OIP, "torchserve": OIP, "v2": OIP,
+	"grpc": OIP,
 	"vllm": OpenAI, "tgi": OpenAI, "sglang": OpenAI, "llama.cpp": OpenAI, "llamacpp": OpenAI, "ollama": OpenAI, "trtllm": OpenAI, "tensorrtllm": OpenAI,
 	"lmdeploy": OpenAI, "nim": OpenAI, "litellm": OpenAI, "openaichat": OpenAI,
 }

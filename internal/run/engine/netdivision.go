@@ -34,9 +34,11 @@ func overNetwork(m workload.Model, r systemUnderTest) workload.Model {
 		exchange := w.Exchange
 		switch {
 		case exchange == nil:
-			return nil, userinput.Errorf("division", "network: %s cannot be sent to a server: its answers need the data set, which a system under test must not have", m.Name)
+			return nil, userinput.Errorf("division",
+				"network: %s cannot be sent to a server: its answers need the data set, which a system under test must not have", m.Name)
 		case exchange.NeedsDataset != "":
-			return nil, userinput.Errorf("division", "network: the data set of %s says %s, and a system under test must not have it", m.Name, exchange.NeedsDataset)
+			return nil, userinput.Errorf("division", "network: the data set of %s says %s, and a system under test must not have it", m.Name,
+				exchange.NeedsDataset)
 		}
 		remote := *w
 		remote.Batch, remote.Slots, remote.PredictorBytes, remote.EndTokens = 1, 0, nil, nil

@@ -57,8 +57,9 @@ func Request(t *testing.T) run.Request {
 	testenv.Must(t, os.CopyFS("imagenet", data))
 	return run.Request{
 		Program: "mlperf test", Model: "resnet50", Scenario: "single-stream", ModelPath: "tiny.onnx", DatasetPath: "imagenet",
-		Engine:   engine.Config{Name: engine.Simulated, Latency: time.Millisecond},
-		Settings: []config.Override{{Key: "min_duration", Value: "20ms", Origin: "flag --min-duration", Role: limitation.Flag}, {Key: "min_query_count", Value: "5", Origin: "flag --min-query-count", Role: limitation.Flag}},
+		Engine: engine.Config{Name: engine.Simulated, Latency: time.Millisecond},
+		Settings: []config.Override{{Key: "min_duration", Value: "20ms", Origin: "flag --min-duration", Role: limitation.Flag},
+			{Key: "min_query_count", Value: "5", Origin: "flag --min-query-count", Role: limitation.Flag}},
 		NewPacer: func() loadgen.Pacer { return loadgen.TimerPacer{} },
 	}
 }

@@ -265,11 +265,13 @@ func rawDocument(m Model, size int64) (*protocol.Document, error) {
 	want := shape.Len() * int64(dtype.Size()) // negative where an extent is free: no request has this size
 	if dtype != tensor.String && want != size {
 		if f, ok := m.(FileModel); !ok || !f.TakesFiles() {
-			return nil, protocol.Errorf(protocol.InvalidArgument, "the request has %d bytes, one sample of %s%v has %d", size, port.Datatype, shape, max(want, 0))
+			return nil, protocol.Errorf(protocol.InvalidArgument, "the request has %d bytes, one sample of %s%v has %d", size, port.Datatype, shape,
+				max(want, 0))
 		}
 		dtype, shape = tensor.String, tensor.Shape{1}
 	}
-	return protocol.RawDocument(protocol.Head{Model: about.Name, Version: version(about), Tensors: []protocol.Spec{{Name: port.Name, Type: dtype, Shape: shape, Size: size}}}), nil
+	return protocol.RawDocument(protocol.Head{Model: about.Name, Version: version(about),
+		Tensors: []protocol.Spec{{Name: port.Name, Type: dtype, Shape: shape, Size: size}}}), nil
 }
 
 // invalid is an error of a request that has no code of its own.

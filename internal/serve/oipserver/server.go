@@ -171,7 +171,8 @@ func (s *Server) ready() bool {
 func (s *Server) find(name, version string) (Model, error) {
 	m, ok := s.models[name]
 	if !ok {
-		return nil, protocol.Errorf(protocol.NotFound, "the server has no model %q; it has %s", name, strings.Join(slices.Sorted(maps.Keys(s.models)), ", "))
+		return nil, protocol.Errorf(protocol.NotFound, "the server has no model %q; it has %s", name,
+			strings.Join(slices.Sorted(maps.Keys(s.models)), ", "))
 	}
 	if version == "" || slices.Contains(m.Metadata().Versions, version) {
 		return m, nil

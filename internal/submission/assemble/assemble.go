@@ -36,12 +36,13 @@ type Request struct {
 	Implementation string            // name for the code; empty: mlperf
 	Measurements   map[string]string // fields of measurements.json
 	Calibration    string            // file for calibration.md; empty: made from the runs
-	ModelSource    string            // where model files of unknown source come from, for the README of their results; empty: they are refused, except in open
-	Source         string            // folder for src; empty: a README that names the program
-	Network        string            // file for network_<system>.md of the division network; empty: made from the description and the runs
-	Bandwidth      string            // how a datacenter system's bandwidth was provided or measured
-	Readme         string            // file that says how the benchmark was run, for the README of each result; empty: the command of the run
-	Deviations     string            // open: file that says how the model differs from closed; empty: a placeholder
+	// where model files of unknown source come from, for the README of their results; empty: they are refused, except in open
+	ModelSource string
+	Source      string // folder for src; empty: a README that names the program
+	Network     string // file for network_<system>.md of the division network; empty: made from the description and the runs
+	Bandwidth   string // how a datacenter system's bandwidth was provided or measured
+	Readme      string // file that says how the benchmark was run, for the README of each result; empty: the command of the run
+	Deviations  string // open: file that says how the model differs from closed; empty: a placeholder
 
 	Infer  bool // infer results of scenarios without runs from others, where the rules allow it
 	Newest bool // take the newest of several runs of the same; else they are an error
@@ -149,8 +150,10 @@ func (b *builder) check() (err error) {
 		return userinput.Invalid("division", b.Division, "closed, open or network")
 	}
 	b.Implementation = cmp.Or(b.Implementation, "mlperf")
-	for name, value := range map[string]string{"submitter": b.Submitter, "system": b.System, "implementation": b.Implementation, "name": cmp.Or(b.Name, "x")} {
-		if value == "" || value[0] == '.' || strings.ContainsFunc(value, func(r rune) bool { return strings.ContainsRune(`/\ `, r) || !unicode.IsPrint(r) }) {
+	for name, value := range map[string]string{"submitter": b.Submitter, "system": b.System, "implementation": b.Implementation,
+		"name": cmp.Or(b.Name, "x")} {
+		if value == "" || value[0] == '.' ||
+			strings.ContainsFunc(value, func(r rune) bool { return strings.ContainsRune(`/\ `, r) || !unicode.IsPrint(r) }) {
 			return userinput.Invalid(name, value, "the name of a folder, without spaces")
 		}
 	}

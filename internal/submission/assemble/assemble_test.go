@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -47,13 +48,13 @@ func TestTreeOfGoldenLogsPasses(t *testing.T) {
 				t.Errorf("rules that the tree breaks (-want +got):\n%s", diff)
 			}
 			for _, path := range files {
-				if !exists(filepath.Join(q.Tree, home+path)) {
+				if !fileio.Exists(filepath.Join(q.Tree, home+path)) {
 					t.Errorf("%s is missing", path)
 				}
 			}
 			for _, one := range built.Results {
 				for _, folder := range []string{"results", "measurements"} {
-					if path := filepath.Join(q.Tree, strings.Replace(one.Path, "/results/", "/"+folder+"/", 1), "README.md"); exists(path) {
+					if path := filepath.Join(q.Tree, strings.Replace(one.Path, "/results/", "/"+folder+"/", 1), "README.md"); fileio.Exists(path) {
 						write(t, path, "Run as the reference does.\n")
 					}
 				}
@@ -262,7 +263,7 @@ func TestPowerMeasurement(t *testing.T) {
 	from := filepath.Join(q.Runs[0], home, "results/board1/resnet50/Offline/performance")
 	ok(t, os.CopyFS(from+"/ranging", os.DirFS(from+"/run_1"))) // a run that does not count
 	for _, path := range append(powered, "power/notes.txt") {
-		if !exists(filepath.Join(from, path)) {
+		if !fileio.Exists(filepath.Join(from, path)) {
 			write(t, filepath.Join(from, path), "of "+path)
 		}
 	}
@@ -277,13 +278,13 @@ func TestPowerMeasurement(t *testing.T) {
 			t.Errorf("%s has %d bytes, want the %d of the run", path, len(got), len(want))
 		}
 	}
-	if exists(filepath.Join(to, "power/notes.txt")) {
+	if fileio.Exists(filepath.Join(to, "power/notes.txt")) {
 		t.Error("the tree has power/notes.txt")
 	}
 	missing := filepath.Join(from, "power", "server.json")
 	ok(t, os.Remove(missing))
 	q.Tree += "2"
-	if _, err := Build(t.Context(), q); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), missing) || exists(q.Tree) {
+	if _, err := Build(t.Context(), q); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), missing) || fileio.Exists(q.Tree) {
 		t.Errorf("error %v, want one about %s, and no tree", err, missing)
 	}
 	ok(t, os.RemoveAll(from+"/power"))
@@ -314,7 +315,7 @@ func TestComplianceTestsAreCut(t *testing.T) {
 		if n := strings.Count(string(text), "\n"); n != want.lines || want.lines > 0 && !strings.HasSuffix(string(text), "hash="+hashOf(log)+"\n") {
 			t.Errorf("%s: accuracy.txt is %q, want %d lines, the last with the hash", test, text, want.lines)
 		}
-		if exists(b.at("to/notes.txt")) || read(t, b.at("to/verify_accuracy.txt")) != "TEST PASS\n" || read(t, b.at("to/accuracy/baseline_accuracy.txt")) != "a\n" {
+		if fileio.Exists(b.at("to/notes.txt")) || read(t, b.at("to/verify_accuracy.txt")) != "TEST PASS\n" || read(t, b.at("to/accuracy/baseline_accuracy.txt")) != "a\n" {
 			t.Errorf("%s: files are missing or too many", test)
 		}
 	}
@@ -376,10 +377,10 @@ func TestReplaceATree(t *testing.T) {
 	q.System, q.Force = "board2", true
 	built, err := Build(t.Context(), q)
 	ok(t, err)
-	if len(built.Check.Results) != 3 || exists(filepath.Join(q.Tree, home, "systems/board1.json")) {
+	if len(built.Check.Results) != 3 || fileio.Exists(filepath.Join(q.Tree, home, "systems/board1.json")) {
 		t.Errorf("%d results, want 3 of board2 alone", len(built.Check.Results))
 	}
-	if !exists(filepath.Join(built.Former, home, "systems/board1.json")) {
+	if !fileio.Exists(filepath.Join(built.Former, home, "systems/board1.json")) {
 		t.Errorf("the former tree, which had files that this one does not have, is %q", built.Former)
 	}
 	built, err = Build(t.Context(), q)
@@ -387,11 +388,11 @@ func TestReplaceATree(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Join(filepath.Dir(q.Tree), "*tree*")); err != nil || len(left) != 2 || built.Former != "" {
 		t.Errorf("beside the tree are %v", left)
 	}
-	if _, err := publish(filepath.Join(t.TempDir(), "missing"), q.Tree); err == nil || !exists(filepath.Join(q.Tree, home)) {
+	if _, err := publish(filepath.Join(t.TempDir(), "missing"), q.Tree); err == nil || !fileio.Exists(filepath.Join(q.Tree, home)) {
 		t.Errorf("after the error %v the old tree is gone", err)
 	}
 	write(t, filepath.Join(q.Tree, "thesis.tex"), "years of work")
-	if _, err := Build(t.Context(), q); err == nil || !strings.Contains(err.Error(), "it has thesis.tex") || !exists(filepath.Join(q.Tree, "thesis.tex")) {
+	if _, err := Build(t.Context(), q); err == nil || !strings.Contains(err.Error(), "it has thesis.tex") || !fileio.Exists(filepath.Join(q.Tree, "thesis.tex")) {
 		t.Errorf("a folder with another file: error %v", err)
 	}
 }

@@ -52,9 +52,11 @@ func (b *builder) network(ctx context.Context, results []*result) error {
 		program, lon = "LoadGen, QSL and QDL: "+run.Program, machineText(run.System)
 	}
 	if len(servers) > 0 {
-		sent = "The QDL is `mlperf run --division network --backend oip`. Each sample is one inference request of the Open Inference Protocol (KServe v2) to the " +
+		sent = "The QDL is `mlperf run --division network --backend oip`. Each sample is one inference request of the Open Inference " +
+			"Protocol (KServe v2) to the " +
 			"model with the end `-task`: the tensors as the QSL loaded them, in their order, without an index. The answer has the bytes that LoadGen logs. " +
-			"The QDL does not batch, pad, convert, cache, compress or repeat. Before a test it asks each node for its name.\n\nAddresses: " + addresses(servers)
+			"The QDL does not batch, pad, convert, cache, compress or repeat. Before a test it asks each node for its name.\n\nAddresses: " +
+			addresses(servers)
 	}
 
 	var w strings.Builder
@@ -64,7 +66,8 @@ func (b *builder) network(ctx context.Context, results []*result) error {
 	}
 	cards := func(end string) string { return d["number_nic_"+end] + " x " + d["nic_"+end] }
 	fmt.Fprintf(&w, "  subgraph loadgen [\"LoadGen node\"]\n    qdl%s\n  end\n", label(program, cards("loadgen")))
-	fmt.Fprintf(&w, "  fabric%s\n  subgraph sut [\"System under test: %s\"]\n", label(d["network_type"]+", "+d["network_media"]+", "+d["network_rate"], d["network_topology"]), b.System)
+	fmt.Fprintf(&w, "  fabric%s\n  subgraph sut [\"System under test: %s\"]\n",
+		label(d["network_type"]+", "+d["network_media"]+", "+d["network_rate"], d["network_topology"]), b.System)
 	for i, name := range nodes {
 		fmt.Fprintf(&w, "    node%d%s\n", i, label(name, cards("sut")))
 	}
@@ -72,7 +75,8 @@ func (b *builder) network(ctx context.Context, results []*result) error {
 	for i := range nodes {
 		fmt.Fprintf(&w, "  fabric <--> node%d\n", i)
 	}
-	w.WriteString("```\n\nQueries go from left to right, responses back. All that is right of the LoadGen node is the system under test.\n\n## Layers\n\n| layer | |\n|---|---|\n")
+	w.WriteString("```\n\nQueries go from left to right, responses back. All that is right of the LoadGen node is the system under " +
+		"test.\n\n## Layers\n\n| layer | |\n|---|---|\n")
 	for _, row := range [][2]string{
 		{"1, physical", d["network_media"] + ", " + d["network_rate"]}, {"2, data link", d["network_type"]},
 		{"3 and 4, network and transport; protocols above", d["network_protocol"]}, {"connections", d["number_connections"]},
@@ -81,7 +85,8 @@ func (b *builder) network(ctx context.Context, results []*result) error {
 		fmt.Fprintf(&w, "| %s | %s |\n", row[0], strings.ReplaceAll(row[1], "|", "/"))
 	}
 	fmt.Fprintf(&w, "\n## LoadGen node\n\n%s\n\n- Network: %s; %s\n", lon, cards("loadgen"), d["net_software_stack_loadgen"])
-	fmt.Fprintf(&w, "\n## System under test\n\nNodes: %s. `systems/%s.json` describes a node.\n\n- Network: %s; %s\n", strings.Join(nodes, ", "), b.System, cards("sut"), d["net_software_stack_sut"])
+	fmt.Fprintf(&w, "\n## System under test\n\nNodes: %s. `systems/%s.json` describes a node.\n\n- Network: %s; %s\n", strings.Join(nodes, ", "),
+		b.System, cards("sut"), d["net_software_stack_sut"])
 	fmt.Fprintf(&w, "\n## What is sent\n\n%s\n", sent)
 	return b.write(path, []byte(w.String()))
 }

@@ -277,9 +277,11 @@ func (b *builder) deviations(ctx context.Context, results []*result) error {
 		done = append(done, name)
 		fmt.Fprintf(&w, "\n## %s, for %s\n\n", name, r.benchmark)
 		if run := r.performance.results; run != nil {
-			fmt.Fprintf(&w, "- Model file: %s, SHA-256 %s, precision %s\n", filepath.Base(run.Input.ModelPath), run.Input.ModelSHA256, cmp.Or(run.Input.Precision, report.NotKnown))
+			fmt.Fprintf(&w, "- Model file: %s, SHA-256 %s, precision %s\n", filepath.Base(run.Input.ModelPath), run.Input.ModelSHA256,
+				cmp.Or(run.Input.Precision, report.NotKnown))
 		}
-		fmt.Fprintf(&w, "- Retraining: %s\n- %s\n", cmp.Or(b.Measurements["retraining"], checker.Placeholder("no, yes, or restricted retraining, with the data and the steps")),
+		fmt.Fprintf(&w, "- Retraining: %s\n- %s\n",
+			cmp.Or(b.Measurements["retraining"], checker.Placeholder("no, yes, or restricted retraining, with the data and the steps")),
 			checker.Placeholder("how model, weights, data, pre-processing and accuracy differ from closed"))
 	}
 	return b.write(path, []byte(w.String()))
@@ -353,7 +355,8 @@ func (b *builder) bandwidth(_ context.Context, results []*result) error {
 		}
 		fmt.Fprintf(&w, "- %s: %s\n", r.name(), b.needs(r, rate))
 	}
-	fmt.Fprintf(&w, "\n%s\n", cmp.Or(b.Bandwidth, checker.Placeholder("how this bandwidth is there: measured with which tool, or provided by which network cards and links")))
+	fmt.Fprintf(&w, "\n%s\n", cmp.Or(b.Bandwidth,
+		checker.Placeholder("how this bandwidth is there: measured with which tool, or provided by which network cards and links")))
 	return b.write(path, []byte(w.String()))
 }
 

@@ -22,11 +22,13 @@ func (c *resultCheck) checkAccuracy() {
 		if info, err := os.Stat(c.at(path)); err != nil {
 			c.fail("acc-log", problem{path: path, message: "the accuracy log is missing", wanted: "the log, cut to 10 KiB or less"})
 		} else if info.Size() > largestAccuracyLog {
-			c.fail("acc-log", problem{path: path, message: "the accuracy log is not cut", found: fmt.Sprintf("%d bytes", info.Size()), wanted: fmt.Sprintf("≤ %d bytes", largestAccuracyLog)})
+			c.fail("acc-log", problem{path: path, message: "the accuracy log is not cut", found: fmt.Sprintf("%d bytes", info.Size()),
+				wanted: fmt.Sprintf("≤ %d bytes", largestAccuracyLog)})
 		}
 	}
 	if n := len(log.errors); n > 0 {
-		c.fail("acc-errors", problem{path: log.path, line: log.errors[0].Line, message: fmt.Sprintf("the accuracy run has %d errors", n), found: str(log.errors[0].Value), wanted: "none"})
+		c.fail("acc-errors", problem{path: log.path, line: log.errors[0].Line, message: fmt.Sprintf("the accuracy run has %d errors", n),
+			found: str(log.errors[0].Value), wanted: "none"})
 	}
 	key := "effective_accuracy_sample_count"
 	if _, ok := log.entries[key]; !ok {
@@ -34,7 +36,8 @@ func (c *resultCheck) checkAccuracy() {
 	}
 	want, known := c.rule.AccuracySamplesOf(c.scenarioFolder())
 	if v, ok := number(log.value(key)); !known || !ok || v != float64(want) {
-		c.fail("acc-samples", problem{path: log.path, line: log.line(key), message: "the accuracy run did not use the whole data set", found: log.show(key), wanted: fmt.Sprint(want)})
+		c.fail("acc-samples", problem{path: log.path, line: log.line(key), message: "the accuracy run did not use the whole data set",
+			found: log.show(key), wanted: fmt.Sprint(want)})
 	}
 	for folder, want := range c.rule.Files { // images and videos that the round wants to see
 		path := c.folder + "/accuracy/" + folder
@@ -94,7 +97,8 @@ func (c *resultCheck) checkAccuracyText() {
 		}
 		for _, limit := range c.rule.Limits {
 			if text, v, ok := c.metricIn("acc-number", path, n, limit.Name, line); ok && v > limit.Bound {
-				judge("acc-limit", problem{path: path, line: n, message: limit.Name + " is above its limit", found: text, wanted: fmt.Sprintf("≤ %v", limit.Bound)})
+				judge("acc-limit", problem{path: path, line: n, message: limit.Name + " is above its limit", found: text,
+					wanted: fmt.Sprintf("≤ %v", limit.Bound)})
 			}
 		}
 		return true

@@ -136,11 +136,17 @@ func (c *resultCheck) checkFallback(folder string) {
 	path := folder + "/accuracy"
 	files, err := c.files(path)
 	if err != nil {
-		c.fail("audit-result", problem{path: folder + "/verify_accuracy.txt", message: "TEST01 did not pass, and has no folder accuracy to compare: " + err.Error(), wanted: testPass})
+		c.fail("audit-result",
+			problem{path: folder + "/verify_accuracy.txt", message: "TEST01 did not pass, and has no folder accuracy to compare: " + err.Error(),
+				wanted: testPass})
 		return
 	}
-	if !c.sameFiles("audit-accuracy", path, files, []string{"mlperf_log_accuracy.json", "accuracy.txt", "baseline_accuracy.txt", "compliance_accuracy.txt"}) {
-		c.note("audit-accuracy", problem{path: folder + "/verify_accuracy.txt", message: "responses in performance mode are not those of the accuracy run, so the scores of the same samples are compared", wanted: testPass + ", or the files of a comparison"})
+	if !c.sameFiles("audit-accuracy", path, files, []string{"mlperf_log_accuracy.json", "accuracy.txt", "baseline_accuracy.txt",
+		"compliance_accuracy.txt"}) {
+		c.note("audit-accuracy",
+			problem{path: folder + "/verify_accuracy.txt",
+				message: "responses in performance mode are not those of the accuracy run, so the scores of the same samples are compared",
+				wanted:  testPass + ", or the files of a comparison"})
 		return
 	}
 	metrics := c.rule.AccuracyOf(c.scenarioFolder())
@@ -165,7 +171,8 @@ func (c *resultCheck) checkFallback(folder string) {
 		most := c.round.Delta(c.model, m.Name)
 		percent := math.Abs(1-a/b) * 100
 		if a == 0 || b == 0 {
-			c.fail("audit-accuracy", problem{path: path, message: m.Name + " is missing in baseline_accuracy.txt or compliance_accuracy.txt", wanted: m.Name + " in both"})
+			c.fail("audit-accuracy", problem{path: path, message: m.Name + " is missing in baseline_accuracy.txt or compliance_accuracy.txt",
+				wanted: m.Name + " in both"})
 		} else if !(percent <= most) { // nor may it be NaN
 			c.fail("audit-accuracy", problem{
 				path: path, message: fmt.Sprintf("%s differs by %.4g %% between baseline_accuracy.txt and compliance_accuracy.txt", m.Name, percent),

@@ -89,7 +89,8 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 		if o.Submitter != "" {
 			where = "of " + o.Submitter + " " + where
 		}
-		return report, fmt.Errorf("%s: %w %s: expected <division>/<submitter>/results/<system>/<benchmark>/<scenario>", filepath.Clean(o.Tree), errNoResults, where)
+		return report, fmt.Errorf("%s: %w %s: expected <division>/<submitter>/results/<system>/<benchmark>/<scenario>", filepath.Clean(o.Tree),
+			errNoResults, where)
 	}
 	return report, nil
 }
@@ -212,15 +213,18 @@ func (l *loader) modelOf(own *findings, j job, folder string, mapping any) strin
 		v := member(mapping, j.benchmark)
 		text, isText := v.(string)
 		if truth(v) && !isText {
-			own.fail("mapping-json", problem{path: path, message: j.benchmark + " is mapped to something else than a text", found: str(v), wanted: "the official name of a benchmark"})
+			own.fail("mapping-json", problem{path: path, message: j.benchmark + " is mapped to something else than a text", found: str(v),
+				wanted: "the official name of a benchmark"})
 		}
 		mapped = text
 	} else if mapping != nil && l.round.ModelName(j.benchmark, "\x00") == "\x00" { // the official checker needs the mapping
-		own.fail("mapping-json", problem{path: path, message: "not an object", found: str(mapping), wanted: "an object from names of models to official ones"})
+		own.fail("mapping-json", problem{path: path, message: "not an object", found: str(mapping),
+			wanted: "an object from names of models to official ones"})
 	}
 	name := l.round.ModelName(j.benchmark, mapped)
 	if l.round.Model(name).Accuracy == nil {
-		own.fail("benchmark-unknown", problem{path: folder, message: l.round.Version + " has no such benchmark", found: name, wanted: "one of " + strings.Join(l.round.Listed(), ", ")})
+		own.fail("benchmark-unknown", problem{path: folder, message: l.round.Version + " has no such benchmark", found: name,
+			wanted: "one of " + strings.Join(l.round.Listed(), ", ")})
 	}
 	return name
 }
@@ -241,7 +245,8 @@ func (l *loader) checkScenarios(own *findings, j job, folder string, have []stri
 	required, known := m.Required[kind]
 	if !known {
 		if m.Accuracy != nil {
-			own.fail("benchmark-unknown", problem{path: folder, message: l.round.Version + " has no " + j.model + " for systems of this type", found: j.description.systemType, wanted: "another system_type"})
+			own.fail("benchmark-unknown", problem{path: folder, message: l.round.Version + " has no " + j.model + " for systems of this type",
+				found: j.description.systemType, wanted: "another system_type"})
 		}
 		return
 	}
@@ -250,17 +255,21 @@ func (l *loader) checkScenarios(own *findings, j job, folder string, have []stri
 	}
 	for _, s := range required {
 		if !contains(have, s) {
-			own.fail("scenario-missing", problem{path: folder, message: s + " is missing", found: strings.Join(have, ", "), wanted: strings.Join(required, ", ")})
+			own.fail("scenario-missing", problem{path: folder, message: s + " is missing", found: strings.Join(have, ", "),
+				wanted: strings.Join(required, ", ")})
 		}
 	}
 	optional := m.Optional[kind]
 	if contains(optional, "Interactive") && contains(optional, "Server") && !contains(have, "Interactive") && !contains(have, "Server") {
-		own.fail("scenario-missing", problem{path: folder, message: "Interactive and Server are both missing", found: strings.Join(have, ", "), wanted: "one of the two, or both"})
+		own.fail("scenario-missing", problem{path: folder, message: "Interactive and Server are both missing", found: strings.Join(have, ", "),
+			wanted: "one of the two, or both"})
 	}
 	allowed := slices.Concat(required, optional)
 	for _, s := range have {
 		if !contains(allowed, s) {
-			own.fail("scenario-unknown", problem{path: folder + "/" + s, message: j.model + " has no such scenario on " + j.description.systemType + " systems", found: s, wanted: strings.Join(allowed, ", ")})
+			own.fail("scenario-unknown",
+				problem{path: folder + "/" + s, message: j.model + " has no such scenario on " + j.description.systemType + " systems", found: s,
+					wanted: strings.Join(allowed, ", ")})
 		}
 	}
 }

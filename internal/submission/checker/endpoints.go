@@ -117,7 +117,8 @@ func (c *resultCheck) addRate(log *runLog) {
 	}
 	kind, isText := scenario.(string)
 	if !isText {
-		c.fail("log-format", problem{path: log.path, message: "the type in the configuration is not a text", found: str(scenario), wanted: "online, offline or interactive"})
+		c.fail("log-format", problem{path: log.path, message: "the type in the configuration is not a text", found: str(scenario),
+			wanted: "online, offline or interactive"})
 		return
 	}
 	key := "result_completed_samples_per_sec"
@@ -130,7 +131,8 @@ func (c *resultCheck) addRate(log *runLog) {
 	n, isCount := number(count)
 	ns, isDuration := number(duration)
 	if !isCount || !isDuration {
-		c.fail("log-format", problem{path: log.path, message: "queries per second: the count and the duration are not both numbers", found: str(count) + " in " + str(duration) + " ns", wanted: "two numbers"})
+		c.fail("log-format", problem{path: log.path, message: "queries per second: the count and the duration are not both numbers",
+			found: str(count) + " in " + str(duration) + " ns", wanted: "two numbers"})
 		return
 	}
 	log.entries[key] = mlperflog.Entry{Value: n / (ns / 1e9)}
@@ -238,7 +240,8 @@ func (c *resultCheck) checkEndpointAccuracy() {
 	if err != nil {
 		c.fail("acc-number", problem{path: c.accuracy.path, message: err.Error(), found: str(e.Value), wanted: "a number"})
 	} else if score < metrics[0].Bound {
-		c.fail("acc-target", problem{path: c.accuracy.path, message: metrics[0].Name + " is below its target", found: formatFloat(score), wanted: fmt.Sprintf("≥ %v", metrics[0].Bound)})
+		c.fail("acc-target", problem{path: c.accuracy.path, message: metrics[0].Name + " is below its target", found: formatFloat(score),
+			wanted: fmt.Sprintf("≥ %v", metrics[0].Bound)})
 	}
 }
 
@@ -282,14 +285,17 @@ func (c *resultCheck) checkEndpointAudits() {
 			continue
 		}
 		if is, passed := member(v, "test"), member(v, "passed"); is != name || !truth(passed) {
-			c.fail("audit-result", problem{path: path, message: test + " did not pass", found: fmt.Sprintf("test %s, passed %s", str(is), str(passed)), wanted: "test " + name + ", passed true"})
+			c.fail("audit-result",
+				problem{path: path, message: test + " did not pass", found: fmt.Sprintf("test %s, passed %s", str(is), str(passed)),
+					wanted: "test " + name + ", passed true"})
 		}
 	}
 	if slices.Contains(c.rule.Tests, "TEST09") {
 		const key = "mean_output_tokens"
 		least, most := keys.OutputTokens.Least, keys.OutputTokens.Most
 		if v, ok := number(c.performance.value(key)); !ok || v < least || v > most {
-			c.fail("audit-result", problem{path: c.performance.path, message: "TEST09 did not pass: the mean length of outputs", found: c.performance.show(key), wanted: fmt.Sprintf("%v to %v tokens", least, most)})
+			c.fail("audit-result", problem{path: c.performance.path, message: "TEST09 did not pass: the mean length of outputs",
+				found: c.performance.show(key), wanted: fmt.Sprintf("%v to %v tokens", least, most)})
 		}
 	}
 }

@@ -29,12 +29,14 @@ func (c *resultCheck) checkRun(log *runLog) any {
 		r.scenario = endpointScenario(r.scenario, c.scenarioFolder())
 	}
 	if r.scenario == "" {
-		c.fail("log-key", problem{path: log.path, line: log.line("effective_scenario"), message: "effective_scenario is not a text", found: log.show("effective_scenario"), wanted: "a scenario"})
+		c.fail("log-key", problem{path: log.path, line: log.line("effective_scenario"), message: "effective_scenario is not a text",
+			found: log.show("effective_scenario"), wanted: "a scenario"})
 		return nil
 	}
 	if c.endpoint {
 		if !c.rule.Endpoints {
-			c.fail("perf-endpoints", problem{path: c.folder, message: c.model + " must be measured with LoadGen", found: "no mlperf_log_detail.txt", wanted: "the logs of LoadGen"})
+			c.fail("perf-endpoints", problem{path: c.folder, message: c.model + " must be measured with LoadGen", found: "no mlperf_log_detail.txt",
+				wanted: "the logs of LoadGen"})
 		}
 	} else {
 		if least := c.rule.PerformanceSamples; least != nil {

@@ -56,7 +56,8 @@ func (c *resultCheck) checkPower() {
 	if !rounds.Before(c.round.Version, "v6.1") {
 		var err error
 		if c.watts, err = c.description.designWatts(); err != nil {
-			c.fail("system-nameplate", problem{path: strings.TrimSuffix(c.description.path, ".json") + "_power.yaml", message: err.Error(), wanted: "parts with PSUs and Min PSUs Needed"})
+			c.fail("system-nameplate", problem{path: strings.TrimSuffix(c.description.path, ".json") + "_power.yaml", message: err.Error(),
+				wanted: "parts with PSUs and Min PSUs Needed"})
 		}
 	}
 }
@@ -78,7 +79,9 @@ func (c *resultCheck) measurePower() {
 		return
 	}
 	if n == 0 {
-		c.fail("power-metric", problem{path: path, message: "no sample lies in the run", wanted: fmt.Sprintf("samples from %v to %v", window[0].Format(time.StampMilli), window[1].Format(time.StampMilli))})
+		c.fail("power-metric",
+			problem{path: path, message: "no sample lies in the run",
+				wanted: fmt.Sprintf("samples from %v to %v", window[0].Format(time.StampMilli), window[1].Format(time.StampMilli))})
 		return
 	}
 	c.power = watts
@@ -88,7 +91,8 @@ func (c *resultCheck) measurePower() {
 	}
 	queries, err := parseWhole(log.value("result_query_count"))
 	if err != nil || queries == 0 {
-		c.fail("power-metric", problem{path: log.path, line: log.line("result_query_count"), message: "result_query_count is not a count", found: log.show("result_query_count"), wanted: "a whole number above 0"})
+		c.fail("power-metric", problem{path: log.path, line: log.line("result_query_count"), message: "result_query_count is not a count",
+			found: log.show("result_query_count"), wanted: "a whole number above 0"})
 		return
 	}
 	energy := watts * (float64(window[1].Sub(window[0]).Microseconds()) / 1e6)
@@ -393,7 +397,8 @@ func (s *session) checkMessages() error {
 	}
 	for i, c := range client {
 		if c.Cmd != server[i].Cmd || c.Cmd != "time" && !reflect.DeepEqual(c.Reply, server[i].Reply) {
-			return fmt.Errorf("message %d differs: %s, %s for the client and %s, %s for the server", i, c.Cmd, str(c.Reply), server[i].Cmd, str(server[i].Reply))
+			return fmt.Errorf("message %d differs: %s, %s for the client and %s, %s for the server", i, c.Cmd, str(c.Reply), server[i].Cmd,
+				str(server[i].Reply))
 		}
 	}
 	reply, _ := client[0].Reply.(string)

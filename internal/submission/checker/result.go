@@ -68,7 +68,8 @@ func judge(j *job) Result {
 			before := failing(c.found)
 			c.metric = c.checkRun(c.performance)
 			if !truth(c.metric) && failing(c.found) == before {
-				c.fail("perf-metric", problem{path: c.performance.path, message: "the result is " + str(c.metric), found: str(c.metric), wanted: "a number above 0"})
+				c.fail("perf-metric", problem{path: c.performance.path, message: "the result is " + str(c.metric), found: str(c.metric),
+					wanted: "a number above 0"})
 			}
 			c.checkPower()
 		}
@@ -219,7 +220,8 @@ func (c *resultCheck) row() *Row {
 	folder := c.scenarioFolder()
 	scenario := rounds.Scenario(folder)
 	if folder != scenario && folder != strings.ToLower(scenario) {
-		c.fail("scenario-unknown", problem{path: c.folder, message: "the folder's name is spelled in a way that the official summary does not know", found: folder, wanted: scenario})
+		c.fail("scenario-unknown", problem{path: c.folder, message: "the folder's name is spelled in a way that the official summary does not know",
+			found: folder, wanted: scenario})
 		return nil
 	}
 	field := func(name string) string { return str(c.description.fields[name]) }

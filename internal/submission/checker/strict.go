@@ -110,7 +110,8 @@ func (c *resultCheck) strictRun(log *runLog, modes ...string) {
 		report("perf-mode", "effective_test_mode", "the run is of another mode", strings.Join(modes, " or "))
 	}
 	if n := len(log.errors); n > 0 {
-		c.fail("perf-errors", problem{path: log.path, line: log.errors[0].Line, message: fmt.Sprintf("the run has %d errors", n), found: str(log.errors[0].Value), wanted: "none"})
+		c.fail("perf-errors", problem{path: log.path, line: log.errors[0].Line, message: fmt.Sprintf("the run has %d errors", n),
+			found: str(log.errors[0].Value), wanted: "none"})
 	} else if truth(log.value("num_errors")) {
 		report("perf-errors", "num_errors", "the run counts errors", "0")
 	}
@@ -184,13 +185,16 @@ func (c *resultCheck) strictPerformance() {
 
 // strictAuditSettings checks that a compliance test ran under its audit.config.
 func (c *resultCheck) strictAuditSettings(test string, log *runLog) {
-	want := map[string]string{"effective_accuracy_log_rng_seed": "720381539243781796", "effective_performance_issue_same": "False", "effective_performance_issue_unique": "False"}
+	want := map[string]string{"effective_accuracy_log_rng_seed": "720381539243781796", "effective_performance_issue_same": "False",
+		"effective_performance_issue_unique": "False"}
 	if test == "TEST04" {
-		want = map[string]string{"effective_performance_issue_same": "True", "effective_performance_issue_unique": "False", "effective_performance_issue_same_index": "3"}
+		want = map[string]string{"effective_performance_issue_same": "True", "effective_performance_issue_unique": "False",
+			"effective_performance_issue_same_index": "3"}
 	}
 	for key, value := range want {
 		if have := log.show(key); have != value {
-			c.fail("audit-settings", problem{path: log.path, line: log.line(key), message: test + " did not run under its audit.config: " + key, found: have, wanted: value})
+			c.fail("audit-settings", problem{path: log.path, line: log.line(key), message: test + " did not run under its audit.config: " + key,
+				found: have, wanted: value})
 		}
 	}
 }
@@ -201,11 +205,13 @@ var percentages = []string{"acc", "F1", "mAP", "AUC", "DICE", "ACCURACY", "exact
 func (c *resultCheck) strictAccuracy() {
 	log := c.accuracy
 	if mode := log.text("effective_test_mode"); mode != "AccuracyOnly" && mode != "SubmissionRun" {
-		c.fail("acc-mode", problem{path: log.path, line: log.line("effective_test_mode"), message: "the run is of another mode", found: log.show("effective_test_mode"), wanted: "AccuracyOnly"})
+		c.fail("acc-mode", problem{path: log.path, line: log.line("effective_test_mode"), message: "the run is of another mode",
+			found: log.show("effective_test_mode"), wanted: "AccuracyOnly"})
 	}
 	const key = "effective_scenario"
 	if c.performance != nil && log.text(key) != c.performance.text(key) {
-		c.fail("acc-mode", problem{path: log.path, line: log.line(key), message: "the accuracy run is of another scenario than the performance run", found: log.text(key), wanted: c.performance.text(key)})
+		c.fail("acc-mode", problem{path: log.path, line: log.line(key), message: "the accuracy run is of another scenario than the performance run",
+			found: log.text(key), wanted: c.performance.text(key)})
 	}
 	for _, accuracy := range c.accuracies {
 		name, value, _ := strings.Cut(accuracy, ": ")
@@ -225,14 +231,22 @@ func (c *resultCheck) strictTarget(path string, line int, m rounds.Metric, text 
 	case m.Name == "DLRM_NE": // the checker wants 0.999 of the reference or more; lower is better
 		most := m.Bound / 0.999 / 0.999
 		if !(v <= most) {
-			c.fail("acc-target", problem{path: path, line: line, message: m.Name + " is above its target; lower is better, although the official checker wants more", found: text, wanted: fmt.Sprintf("≤ %.6g", most)})
+			c.fail("acc-target",
+				problem{path: path, line: line, message: m.Name + " is above its target; lower is better, although the official checker wants more",
+					found: text, wanted: fmt.Sprintf("≤ %.6g", most)})
 		} else if v < m.Bound {
-			c.note("acc-target", problem{path: path, line: line, message: m.Name + " keeps the rules, in which lower is better; the official checker judges it backwards and refuses it", found: text, wanted: fmt.Sprintf("≤ %.6g", most)})
+			c.note("acc-target",
+				problem{path: path, line: line,
+					message: m.Name + " keeps the rules, in which lower is better; the official checker judges it backwards and refuses it",
+					found:   text, wanted: fmt.Sprintf("≤ %.6g", most)})
 		}
 	case m.Bound > 1:
 	case slices.Contains(inPercent, m.Name):
 		if !(v/100 >= m.Bound) {
-			c.fail("acc-target", problem{path: path, line: line, message: m.Name + " is in percent and below its target, which the official checker takes for percent, too", found: text + " %", wanted: fmt.Sprintf("≥ %.6g %%", 100*m.Bound)})
+			c.fail("acc-target",
+				problem{path: path, line: line,
+					message: m.Name + " is in percent and below its target, which the official checker takes for percent, too", found: text + " %",
+					wanted: fmt.Sprintf("≥ %.6g %%", 100*m.Bound)})
 		}
 	case v > 1:
 		c.fail("acc-value", problem{path: path, line: line, message: m.Name + " is above 1: percent in place of a fraction", found: text, wanted: "≤ 1"})
@@ -272,7 +286,8 @@ func (c *resultCheck) strictPowerSettings() {
 			folder = path.Dir(folder)
 		}
 		if !found {
-			c.fail("power-settings", problem{path: c.measurementsFolder() + "/" + name + "*", message: "the file is missing", wanted: "the analyzers, and how the system's power is set up"})
+			c.fail("power-settings", problem{path: c.measurementsFolder() + "/" + name + "*", message: "the file is missing",
+				wanted: "the analyzers, and how the system's power is set up"})
 		}
 	}
 }

@@ -41,7 +41,8 @@ func (c *resultCheck) strictQueries() {
 		return
 	}
 	if least := c.leastQueries(); !ok || issued < float64(least) {
-		c.fail("perf-min-query-count", problem{path: log.path, message: "the run has too few queries", found: log.show(issuedKey), wanted: fmt.Sprintf("≥ %d", least)})
+		c.fail("perf-min-query-count", problem{path: log.path, message: "the run has too few queries", found: log.show(issuedKey),
+			wanted: fmt.Sprintf("≥ %d", least)})
 	}
 }
 
@@ -69,7 +70,9 @@ func (c *resultCheck) strictScores() {
 		return // which the check of the accuracy says
 	}
 	if c.sets[first].inline {
-		c.fail("acc-value", problem{path: path, message: "the first score is of the performance run, and the official checker reports it as the accuracy", found: str(c.sets[first].score), wanted: "the score of the accuracy run first"})
+		c.fail("acc-value", problem{path: path,
+			message: "the first score is of the performance run, and the official checker reports it as the accuracy",
+			found:   str(c.sets[first].score), wanted: "the score of the accuracy run first"})
 	}
 	sets := slices.DeleteFunc(slices.Clone(c.sets), func(s scoredSet) bool { return s.inline })
 	if slices.ContainsFunc(sets, func(s scoredSet) bool { return s.broken }) {
@@ -117,7 +120,8 @@ func (c *resultCheck) strictScore(path string, m rounds.Metric, sets []scoredSet
 		sum, weights = sum+v*weight, weights+weight
 	}
 	if mean := sum / weights; c.division != "open" && !(mean >= target) {
-		c.fail("acc-target", problem{path: path, message: m.Name + " is below its target", found: formatFloat(mean), wanted: fmt.Sprintf("≥ %.12g", target)})
+		c.fail("acc-target", problem{path: path, message: m.Name + " is below its target", found: formatFloat(mean),
+			wanted: fmt.Sprintf("≥ %.12g", target)})
 	}
 }
 

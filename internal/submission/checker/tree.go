@@ -197,7 +197,8 @@ func (l *loader) strictEntry(path string, parts []string, entry fs.DirEntry) {
 		l.fail("tree-division-file", problem{path: path, message: "does not belong in a division", wanted: "folders of submitters"})
 	}
 	if info, err := entry.Info(); err == nil && mode.IsRegular() && info.Size() > largestFile {
-		l.fail("tree-large-file", problem{path: path, message: "the file is too large", found: fmt.Sprintf("%d bytes", info.Size()), wanted: fmt.Sprintf("≤ %d bytes", largestFile)})
+		l.fail("tree-large-file", problem{path: path, message: "the file is too large", found: fmt.Sprintf("%d bytes", info.Size()),
+			wanted: fmt.Sprintf("≤ %d bytes", largestFile)})
 	}
 	if strings.HasPrefix(base, ".") && base != ".gitkeep" {
 		l.fail("tree-name", problem{path: path, message: "the name starts with a dot", found: base, wanted: "another name"})
@@ -248,7 +249,8 @@ func (f *findings) placeholder(t tree, path string) {
 	n := 0
 	for line := range strings.Lines(string(text)) {
 		if n++; HasPlaceholder(line) {
-			f.fail("text-placeholder", problem{path: path, line: n, message: "a placeholder was not filled in", found: shorten(strings.TrimSpace(line)), wanted: "a text without placeholders"})
+			f.fail("text-placeholder", problem{path: path, line: n, message: "a placeholder was not filled in",
+				found: shorten(strings.TrimSpace(line)), wanted: "a text without placeholders"})
 			return
 		}
 	}

@@ -35,7 +35,8 @@ var (
 	unitOrder     = []string{"Latency (ms)", "Latency (s)", "Samples/s", "Queries/s", "Tokens/s", "millijoules", "Watts"}
 )
 
-var indexColumns = []string{"ID", "Submitter", "Availability", "System", "Nodes", "Processor", "p#", "Accelerator", "a#", "Total Accelerators", "Software", "Notes"}
+var indexColumns = []string{"ID", "Submitter", "Availability", "System", "Nodes", "Processor", "p#", "Accelerator", "a#", "Total Accelerators",
+	"Software", "Notes"}
 
 // Final returns the tables of the final report, of the results that pass. A scenario that a round does not ask of a
 // benchmark in a suite is not part of them. A system has one ID in all tables.
@@ -178,7 +179,8 @@ func systemCells(one checker.Result) []string {
 	if accelerator == "-" {
 		accelerator = ""
 	}
-	return []string{one.Submitter, availability(one), known(w.SystemName), w.Nodes, known(w.Processor), w.Processors, accelerator, accelerators, w.Total, known(w.Framework), known(w.Notes)}
+	return []string{one.Submitter, availability(one), known(w.SystemName), w.Nodes, known(w.Processor), w.Processors, accelerator, accelerators,
+		w.Total, known(w.Framework), known(w.Notes)}
 }
 
 // decimals writes a number with three decimals, as the final report shows it.
@@ -269,7 +271,8 @@ func Sheets(w io.Writer, f Format, sheets []Sheet) error {
 	return err
 }
 
-var markdown = strings.NewReplacer(`\`, `\\`, "|", `\|`, "\n", " ", "\r", " ", "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`", "[", `\[`, "]", `\]`, "*", `\*`, "_", `\_`)
+var markdown = strings.NewReplacer(`\`, `\\`, "|", `\|`, "\n", " ", "\r", " ", "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`", "[", `\[`, "]",
+	`\]`, "*", `\*`, "_", `\_`)
 
 // withoutFormula keeps a cell from being a formula. A number may be below 0.
 func withoutFormula(cell string) string {

@@ -46,7 +46,8 @@ func Text(w io.Writer, r *checker.Report) error {
 	if !r.Passes {
 		verdict = "does not pass"
 	}
-	fmt.Fprintf(&b, "%d of %d results pass; %d findings fail the tree.\nThe tree %s: rules %s, profile %s.\n", pass, pass+fail, r.Failing(), verdict, r.Rules, r.Profile)
+	fmt.Fprintf(&b, "%d of %d results pass; %d findings fail the tree.\nThe tree %s: rules %s, profile %s.\n", pass, pass+fail, r.Failing(),
+		verdict, r.Rules, r.Profile)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

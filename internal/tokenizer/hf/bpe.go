@@ -81,7 +81,8 @@ func (f *modelFile) bpe() (m *bpe, pieces []string, err error) {
 	case f.Prefix != "":
 		return nil, nil, fmt.Errorf("model: continuing_subword_prefix %q is not supported, expected none", f.Prefix)
 	}
-	m = &bpe{merges: make(map[uint64]merge, len(f.Merges)), fallback: f.ByteFallback, unknown: -1, fuse: f.FuseUnknown, wholeWords: f.IgnoreMerges, suffix: f.Suffix}
+	m = &bpe{merges: make(map[uint64]merge, len(f.Merges)), fallback: f.ByteFallback, unknown: -1, fuse: f.FuseUnknown, wholeWords: f.IgnoreMerges,
+		suffix: f.Suffix}
 	m.memory.New = func() any { return new(bpeWord) }
 	if err := json.Unmarshal(f.Vocab, &m.ids); err != nil {
 		return nil, nil, fmt.Errorf("model: vocab: must be an object of tokens with their numbers: %w", err)

@@ -94,7 +94,8 @@ func Tokenizer() map[string]any {
 	var added []map[string]any
 	for id, word := range Words {
 		vocabulary[word] = id
-		added = append(added, map[string]any{"id": id, "content": word, "special": false, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false})
+		added = append(added, map[string]any{"id": id, "content": word, "special": false, "single_word": false, "lstrip": false, "rstrip": false,
+			"normalized": false})
 	}
 	return map[string]any{
 		"version": "1.0", "added_tokens": added, "normalizer": nil, "pre_tokenizer": nil, "post_processor": nil,

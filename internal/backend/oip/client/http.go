@@ -57,7 +57,8 @@ func newHTTP(s *server, o Options, config *tls.Config) *httpTransport {
 	}
 	return &httpTransport{base: base.String() + s.prefix, token: o.Token, Transport: &http.Transport{
 		DialContext: s.dial, TLSClientConfig: config, TLSHandshakeTimeout: metadataTimeout, DisableCompression: true,
-		MaxIdleConnsPerHost: o.Concurrency, IdleConnTimeout: idleTimeout, MaxResponseHeaderBytes: 64 << 10, WriteBufferSize: 16 << 10, ReadBufferSize: 16 << 10,
+		MaxIdleConnsPerHost: o.Concurrency, IdleConnTimeout: idleTimeout, MaxResponseHeaderBytes: 64 << 10, WriteBufferSize: 16 << 10,
+		ReadBufferSize: 16 << 10,
 	}}
 }
 

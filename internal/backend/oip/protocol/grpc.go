@@ -207,7 +207,8 @@ func FromModelMetadataMessage(m *pb.ModelMetadataResponse) (*ModelMetadata, erro
 func StatisticsMessage(s ModelStatistics) *pb.ModelStatistics {
 	sum := func(s Sum) *pb.StatisticDuration { return &pb.StatisticDuration{Count: s.Count, Ns: s.NS} }
 	i := s.InferenceStats
-	return &pb.ModelStatistics{Name: s.Name, Version: s.Version, LastInference: s.LastInference, InferenceCount: s.InferenceCount, ExecutionCount: s.ExecutionCount,
+	return &pb.ModelStatistics{Name: s.Name, Version: s.Version, LastInference: s.LastInference, InferenceCount: s.InferenceCount,
+		ExecutionCount: s.ExecutionCount,
 		InferenceStats: &pb.InferStatistics{Success: sum(i.Success), Fail: sum(i.Fail), Queue: sum(i.Queue), ComputeInput: sum(i.ComputeInput),
 			ComputeInfer: sum(i.ComputeInfer), ComputeOutput: sum(i.ComputeOutput), CacheHit: sum(i.CacheHit), CacheMiss: sum(i.CacheMiss)}}
 }

@@ -60,5 +60,6 @@ func (f Folder) Run(t *testing.T, real string, variables ...string) {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "calls")
 	testenv.Must(t, os.WriteFile(log, nil, 0o644))
-	testenv.RunAgain(t, append([]string{"FAKE_LIBRARY=" + real, "FAKE_FOLDER=" + string(f), Log + "=" + log, "LD_LIBRARY_PATH=" + string(f)}, variables...)...)
+	testenv.RunAgain(t, append([]string{"FAKE_LIBRARY=" + real, "FAKE_FOLDER=" + string(f), Log + "=" + log, "LD_LIBRARY_PATH=" + string(f)},
+		variables...)...)
 }
