@@ -124,11 +124,13 @@ func newDisplay(cmd *cobra.Command) *progress.Display {
 
 // otherWords are the commands for words that people try.
 var otherWords = map[string][]string{
-	"bench": {"run"}, "benchmark": {"run"}, "test": {"run"}, "start": {"run"}, "infer": {"run"}, "peak": {"run --mode find-peak"}, "find-peak": {"run --mode find-peak"},
-	"profile": {"tune"}, "optimize": {"tune", "quantize"}, "optimise": {"tune", "quantize"}, "sweep": {"tune", "run --sweep"},
+	"bench": {"run"}, "benchmark": {"run"}, "test": {"run"}, "start": {"run"}, "infer": {"run"}, "peak": {"run --mode find-peak"},
+	"find-peak": {"run --mode find-peak"},
+	"profile":   {"tune"}, "optimize": {"tune", "quantize"}, "optimise": {"tune", "quantize"}, "sweep": {"tune", "run --sweep"},
 	"check": {"doctor", "submission check"}, "validate": {"submission check", "verify"}, "install": {"doctor --fix"}, "setup": {"doctor --fix"},
 	"data": {"list datasets", "download dataset"}, "dataset": {"list datasets", "download dataset"}, "datasets": {"list datasets"},
-	"model": {"list models", "download model"}, "models": {"list models"}, "results": {"report"}, "plot": {"report --format html"}, "diff": {"compare"}, "score": {"accuracy"},
+	"model": {"list models", "download model"}, "models": {"list models"}, "results": {"report"}, "plot": {"report --format html"},
+	"diff": {"compare"}, "score": {"accuracy"},
 	"clean": {"cache clear"},
 }
 
@@ -136,7 +138,8 @@ var otherWords = map[string][]string{
 var otherFlags = map[string]string{
 	"batch": "max-batchsize", "batch-size": "max-batchsize", "batchsize": "max-batchsize",
 	"latency": "target-latency", "goodput": "slo", "duration": "min-duration", "time": "min-duration",
-	"threads": "intra-threads", "qps": "target-qps", "rate": "target-qps", "request-rate": "target-qps", "iterations": "min-query-count", "requests": "min-query-count",
+	"threads": "intra-threads", "qps": "target-qps", "rate": "target-qps", "request-rate": "target-qps", "iterations": "min-query-count",
+	"requests":     "min-query-count",
 	"num-requests": "min-query-count", "streams": "instances",
 }
 

@@ -99,7 +99,8 @@ func (s Step) applyVectors(pixels []float32) int {
 	for i := range by {
 		by[i] = s.By[i%3]
 	}
-	a, b, c := archsimd.LoadFloat32x8((*[8]float32)(by[:])), archsimd.LoadFloat32x8((*[8]float32)(by[8:])), archsimd.LoadFloat32x8((*[8]float32)(by[16:]))
+	a, b, c := archsimd.LoadFloat32x8((*[8]float32)(by[:])), archsimd.LoadFloat32x8((*[8]float32)(by[8:])),
+		archsimd.LoadFloat32x8((*[8]float32)(by[16:]))
 	i := 0
 	for ; i+24 <= len(pixels); i += 24 {
 		p, q, r := (*[8]float32)(pixels[i:][:8]), (*[8]float32)(pixels[i+8:][:8]), (*[8]float32)(pixels[i+16:][:8])

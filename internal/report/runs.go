@@ -253,7 +253,8 @@ func deviceNames(r *Results) string {
 func MLMark(w io.Writer, lines []Line) error {
 	lines = slices.Clone(lines)
 	slices.SortStableFunc(lines, func(a, b Line) int { return cmp.Compare(a.Device, b.Device) })
-	header := []string{"target", "workload", "scenario", "h/w", "prec", "batch", "conc.", "throughput, fps", "latency p95, ms", "accuracy", "GMAC", "GFLOP/s"}
+	header := []string{"target", "workload", "scenario", "h/w", "prec", "batch", "conc.", "throughput, fps", "latency p95, ms", "accuracy",
+		"GMAC", "GFLOP/s"}
 	priced := slices.ContainsFunc(lines, func(l Line) bool { return l.PerDollar > 0 })
 	if priced {
 		header = append(header, "fps per $")
@@ -319,7 +320,8 @@ func CSV(w io.Writer, lines []Line) error {
 		if l.Accuracy != nil && l.Accuracy.Top5 != nil {
 			top5 = strconv.FormatFloat(*l.Accuracy.Top5, 'g', -1, 64)
 		}
-		records = append(records, append(record, exact(l.PerDollar), exact(l.JoulesPerSample), top5, exact(float64(l.Parameters)), exact(float64(l.MACs)), exact(l.GFLOPS)))
+		records = append(records, append(record, exact(l.PerDollar), exact(l.JoulesPerSample), top5, exact(float64(l.Parameters)),
+			exact(float64(l.MACs)), exact(l.GFLOPS)))
 	}
 	return WriteCSV(w, records)
 }

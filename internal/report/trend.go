@@ -30,7 +30,8 @@ const (
 	leastRise = 0.2
 )
 
-// TrendOf is the trend of a test; nil where there are too few queries, and in other scenarios than Server. Where tokens have latencies it is that of the first.
+// TrendOf is the trend of a test; nil where there are too few queries, and in other scenarios than Server. Where tokens have latencies it
+// is that of the first.
 func TrendOf(p *loadgen.Performance) *Trend {
 	if p.Effective.Scenario != loadgen.Server {
 		return nil

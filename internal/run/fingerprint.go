@@ -78,7 +78,8 @@ func (p *Prepared) fingerprint(ctx context.Context) error {
 		s.ServerTargetQPS, s.MultiStreamSamplesPerQuery = 0, 0
 	}
 	measured := []any{c.Calibrate && !c.FindPeak, c.AutoLatency, c.FitStreams, c.FewQueries, c.Runs} // settings that the run finds
-	f.Settings = digest(p.model.Name, p.Rules.Version, p.division, p.interactive, s, measured, q.Instances, q.MaxBatch, q.MaxDelay, q.ReserveCore, q.Pin, q.Count, q.TimedPreprocessing)
+	f.Settings = digest(p.model.Name, p.Rules.Version, p.division, p.interactive, s, measured, q.Instances, q.MaxBatch, q.MaxDelay, q.ReserveCore,
+		q.Pin, q.Count, q.TimedPreprocessing)
 	if c.Backend.EngineCacheDir == "" {
 		options.IntraThreads, options.InterThreads, options.Affinity, options.AllowFallback = 0, 0, "", false // no compiled model follows from them
 		c.Backend.EngineCacheDir = filepath.Join(p.maker.Dir, "engines", digest(f.Model, options))

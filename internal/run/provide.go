@@ -70,7 +70,8 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (*Prepared, error) {
 		o.Note(note)
 	}
 	p := r.prepare(cache, processors, o)
-	for _, step := range []func(context.Context) error{p.takeModel, p.openEngines, p.checkEarly, p.findFiles, p.simulate, p.fingerprint, p.watchServers} {
+	for _, step := range []func(context.Context) error{p.takeModel, p.openEngines, p.checkEarly, p.findFiles, p.simulate, p.fingerprint,
+		p.watchServers} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, p.Close())
 		}
@@ -90,7 +91,8 @@ func (r *Resolved) prepare(cache string, processors []int, o Observer) *Prepared
 	p.config = &harness.Config{
 		Program: q.Program, Model: r.model, Rules: r.Rules.Version,
 		Settings: r.Settings, Made: r.made(), Runs: r.runs(), FindPeak: q.Mode == FindPeak, Anyway: q.Anyway, Brief: q.AuditConf == "",
-		Calibrate: r.needsTarget(), AutoLatency: q.AutoLatency, Own: q.ownModel(), FitStreams: r.fitStreams(), FewQueries: r.fewQueries(), Longest: q.Longest,
+		Calibrate: r.needsTarget(), AutoLatency: q.AutoLatency, Own: q.ownModel(), FitStreams: r.fitStreams(), FewQueries: r.fewQueries(),
+		Longest: q.Longest,
 
 		Backend: q.Backend, Accelerator: ort.Accelerates(q.Backend.Device), ClientCores: cmp.Or(q.Cores, runtime.GOMAXPROCS(0)),
 		Instances: q.Instances, MaxBatch: q.MaxBatch, MaxDelay: q.MaxDelay, ReserveCore: q.ReserveCore, Processors: processors,

@@ -283,7 +283,8 @@ func (p *Plan) add(b Benchmark, scenario string) {
 			of.Folder = filepath.Join(filepath.Dir(of.Folder), fmt.Sprintf("batch-%d-concurrency-%d", batch, concurrency))
 			q := &of.request
 			q.MaxBatch, q.Instances, q.Output = batch, concurrency, filepath.Join(p.request.Output, of.Folder)
-			q.Settings = append(q.Settings, config.Override{Key: "samples_per_query", Value: strconv.Itoa(batch * concurrency), Origin: "suite " + p.Suite.Name})
+			q.Settings = append(q.Settings, config.Override{Key: "samples_per_query", Value: strconv.Itoa(batch * concurrency),
+				Origin: "suite " + p.Suite.Name})
 			p.Steps = append(p.Steps, of)
 		}
 	}
@@ -380,7 +381,8 @@ func (p *Plan) step(b Benchmark, scenario, mode string) *Step {
 	// A quick run chooses its bound: that of Server, or the intervals of MultiStream in the first rounds. One that
 	// no rate can keep would end the run, or make it endless.
 	rules, err := config.Rules(p.Suite.Rules)
-	bounded := userinput.Same(scenario, "server") || err == nil && rules.MultiStream == config.FixedIntervalQueries && userinput.Same(scenario, "multistream")
+	bounded := userinput.Same(scenario, "server") || err == nil && rules.MultiStream == config.FixedIntervalQueries &&
+		userinput.Same(scenario, "multistream")
 	q.AutoLatency = (q.AutoLatency || q.Quick) && bounded && mode != modeAccuracy
 	if p.request.Command != nil {
 		q.Command = p.request.Command(q)

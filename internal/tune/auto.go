@@ -45,7 +45,8 @@ func (s Sweep) search(ctx context.Context, q run.Request, o run.Observer) (*repo
 		return nil, err
 	}
 	a := &autoSweep{
-		q: q, o: o, doc: &report.Sweep{Schema: report.SweepSchema, Program: q.Program, Command: q.Command, SLO: []string{}, Points: []report.SweepPoint{}, Search: true},
+		q: q, o: o, doc: &report.Sweep{Schema: report.SweepSchema, Program: q.Program, Command: q.Command, SLO: []string{},
+			Points: []report.SweepPoint{}, Search: true},
 	}
 	if err := a.chooseBounds(); err != nil {
 		return nil, err
@@ -94,7 +95,8 @@ func (a *autoSweep) chooseBounds() error {
 	case len(q.SLO) > 0:
 		a.objectives = q.SLO
 	case s.UseTokenLatencies:
-		a.objectives = []report.Objective{{Of: report.OfFirstToken, Percentile: "p99", BoundNS: int64(s.ServerTTFTLatency)}, {Of: report.OfPerToken, Percentile: "p99", BoundNS: int64(s.ServerTPOTLatency)}}
+		a.objectives = []report.Objective{{Of: report.OfFirstToken, Percentile: "p99", BoundNS: int64(s.ServerTTFTLatency)},
+			{Of: report.OfPerToken, Percentile: "p99", BoundNS: int64(s.ServerTPOTLatency)}}
 	case !resolved.Request.AutoLatency:
 		a.objectives = []report.Objective{{Of: report.OfLatency, Percentile: "p99", BoundNS: int64(s.ServerTargetLatency)}}
 	}
@@ -156,7 +158,8 @@ func (a *autoSweep) run(ctx context.Context) error {
 }
 
 // measure makes a run, unless the folder has it, and adds its point. A rate of 0 is none.
-func (a *autoSweep) measure(ctx context.Context, name string, load float64, folder, scenario string, length time.Duration, rate float64) (report.SweepPoint, error) {
+func (a *autoSweep) measure(ctx context.Context, name string, load float64, folder, scenario string, length time.Duration,
+	rate float64) (report.SweepPoint, error) {
 	a.o.Note("sweep: " + name)
 	r := a.request(folder, scenario, length, rate)
 	results, err := runOrTake(ctx, r, a.o)

@@ -22,9 +22,9 @@ type rateTest struct {
 }
 
 // highest is the highest rate that keeps the objectives: where the share of the requests that miss one passes what its percentile
-// allows. Between two rates the logarithm of the odds of missing is a straight line; over all of them misses do not fall with the rate (they are pooled
-// where they do). Its interval is that of tests whose parts, of 20 each, are drawn anew with replacement. Where the queue grows
-// the latency is that of the length of the test, so that the rate lies between two tests. Nil: no rate keeps the objectives.
+// allows. Between two rates the logarithm of the odds of missing is a straight line; over all of them misses do not fall with the rate
+// (they are pooled where they do). Its interval is that of tests whose parts, of 20 each, are drawn anew with replacement. Where the queue
+// grows the latency is that of the length of the test, so that the rate lies between two tests. Nil: no rate keeps the objectives.
 func highest(objectives []report.Objective, tests []rateTest) *report.HighestRate {
 	tests = slices.SortedFunc(slices.Values(tests), func(a, b rateTest) int { return cmpRate(a, b) })
 	steady := 0
@@ -65,7 +65,8 @@ func highest(objectives []report.Objective, tests []rateTest) *report.HighestRat
 			rates = append(rates, r)
 		}
 		slices.Sort(rates)
-		best = &report.HighestRate{Bound: o.String(), Rate: rate, Low: new(min(rates[resamples/40], rate)), High: new(max(rates[resamples-1-resamples/40], rate))}
+		best = &report.HighestRate{Bound: o.String(), Rate: rate, Low: new(min(rates[resamples/40], rate)),
+			High: new(max(rates[resamples-1-resamples/40], rate))}
 	}
 	return best
 }

@@ -23,16 +23,20 @@ type figure struct {
 
 var figures = []figure{
 	{name: "running", unit: "requests", kind: level, names: []string{
-		"vllm:num_requests_running", "sglang:num_running_reqs", "tgi_batch_current_size", "llamacpp:requests_processing", "nv_trt_llm_request_metrics{active}",
+		"vllm:num_requests_running", "sglang:num_running_reqs", "tgi_batch_current_size", "llamacpp:requests_processing",
+		"nv_trt_llm_request_metrics{active}",
 	}},
 	{name: "waiting", unit: "requests", kind: level, names: []string{
-		"vllm:num_requests_waiting", "sglang:num_queue_reqs", "tgi_queue_size", "llamacpp:requests_deferred", "nv_trt_llm_request_metrics{waiting}", "nv_inference_pending_request_count",
+		"vllm:num_requests_waiting", "sglang:num_queue_reqs", "tgi_queue_size", "llamacpp:requests_deferred", "nv_trt_llm_request_metrics{waiting}",
+		"nv_inference_pending_request_count",
 	}},
 	{name: "key-value cache in use", unit: "% of the server's", kind: percent, names: []string{
-		"vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc", "sglang:token_usage", "llamacpp:kv_cache_usage_ratio", "nv_trt_llm_kv_cache_block_metrics{fraction}",
+		"vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc", "sglang:token_usage", "llamacpp:kv_cache_usage_ratio",
+		"nv_trt_llm_kv_cache_block_metrics{fraction}",
 	}},
 	{name: "hits of the prefix cache", unit: "% of the server's", kind: share,
-		names: []string{"vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total"}, of: []string{"vllm:prefix_cache_queries_total", "vllm:gpu_prefix_cache_queries_total"}},
+		names: []string{"vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total"},
+		of:    []string{"vllm:prefix_cache_queries_total", "vllm:gpu_prefix_cache_queries_total"}},
 	{name: "preemptions", unit: "preemptions/s", kind: growth, names: []string{"vllm:num_preemptions_total", "sglang:num_retracted_reqs"}},
 	{name: "GPU busy", unit: "% of the GPU", kind: mean, names: []string{"DCGM_FI_DEV_GPU_UTIL"}},
 	{name: "GPU power", unit: "W", kind: level, names: []string{"DCGM_FI_DEV_POWER_USAGE"}},

@@ -18,8 +18,8 @@ type family struct {
 // maxLine bounds a line.
 const maxLine = 1 << 20
 
-// parse reads the text form of Prometheus and OpenMetrics, of the names that are shown. An error names the line. A value that is not a number is left out, as is a time
-// behind the value.
+// parse reads the text form of Prometheus and OpenMetrics, of the names that are shown. An error names the line. A value that is not a
+// number is left out, as is a time behind the value.
 func parse(r io.Reader, known map[string]bool) (map[string]family, error) {
 	found := map[string]family{}
 	lines := bufio.NewScanner(r)

@@ -149,7 +149,8 @@ func (x run) tokenLatencies(id, title string, t *charts.Timeline, bound float64,
 	if p50 == nil || p90 == nil {
 		return nil
 	}
-	f := x.overTime(id, title, bound, []Series{{Label: "p50", Kind: Line, Color: Main, Values: p50}, {Label: "p90", Kind: Line, Color: Second, Values: p90}})
+	f := x.overTime(id, title, bound, []Series{{Label: "p50", Kind: Line, Color: Main, Values: p50},
+		{Label: "p90", Kind: Line, Color: Second, Values: p90}})
 	f.Sentence = x.overTimeSentence("p90", p90, bound)
 	return f
 }
@@ -184,7 +185,8 @@ func (x run) overTimeSentence(name string, values charts.Column, bound float64) 
 	when := units.Text((float64(at)+0.5)*float64(x.t.BucketNS), "ns")
 	width := units.Text(float64(x.t.BucketNS), "ns")
 	if bound <= 0 {
-		return fmt.Sprintf("By the instant at which queries were due, in intervals of %s: the worst %s is %s, after %s.", width, name, units.Text(worst, "ns"), when)
+		return fmt.Sprintf("By the instant at which queries were due, in intervals of %s: the worst %s is %s, after %s.", width, name,
+			units.Text(worst, "ns"), when)
 	}
 	above, n := 0, 0
 	for _, v := range values {

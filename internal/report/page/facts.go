@@ -27,7 +27,8 @@ func percentiles(r *report.Results, c *charts.Charts) []pair {
 	for _, v := range []struct {
 		name  string
 		value int64
-	}{{"min", l.Min}, {"mean", l.Mean}, {"p50", l.P50}, {"p90", l.P90}, {"p95", l.P95}, {"p97", l.P97}, {"p99", l.P99}, {"p99.9", l.P999}, {"max", l.Max}} {
+	}{{"min", l.Min}, {"mean", l.Mean}, {"p50", l.P50}, {"p90", l.P90}, {"p95", l.P95}, {"p97", l.P97}, {"p99", l.P99}, {"p99.9", l.P999},
+		{"max", l.Max}} {
 		row := pair{Name: v.name, Value: units.Text(float64(v.value), "ns"), Note: notes[v.name], Key: v.name == target}
 		if row.Key {
 			row.Note = joined([]string{"decides", row.Note}, ", ")
@@ -77,7 +78,8 @@ func system(r *report.Results) []pair {
 		{Name: "engine", Value: b.Engine}, {Name: "device", Value: devices(b)}, {Name: "workers", Value: workers(b)},
 	}
 	if servers := r.Servers(); len(servers) > 0 { // what this machine has says nothing of them
-		here = []pair{{Name: "servers", Value: strings.Join(servers, ", ")}, {Name: "asked for", Value: r.ServedModel()}, {Name: "asked by", Value: r.Host}, {Name: "protocol", Value: b.Engine}}
+		here = []pair{{Name: "servers", Value: strings.Join(servers, ", ")}, {Name: "asked for", Value: r.ServedModel()},
+			{Name: "asked by", Value: r.Host}, {Name: "protocol", Value: b.Engine}}
 		for _, m := range r.ServerMetrics {
 			here = append(here, pair{Name: m.Name, Value: m.String()})
 		}

@@ -212,7 +212,8 @@ func cards(r *report.Results, price float64) []pair {
 func latencyCards(scenario string, p *report.Performance) []pair {
 	var list []pair
 	if l := cmp.Or(p.QueryLatencyNS, p.LatencyNS); l != nil && scenario != "Offline" {
-		list = append(list, pair{Name: "median latency", Value: nanoseconds(l.P50)}, pair{Name: "p90 latency", Value: nanoseconds(l.P90)}, pair{Name: "p99 latency", Value: nanoseconds(l.P99)})
+		list = append(list, pair{Name: "median latency", Value: nanoseconds(l.P50)}, pair{Name: "p90 latency", Value: nanoseconds(l.P90)},
+			pair{Name: "p99 latency", Value: nanoseconds(l.P99)})
 	}
 	if l := p.FirstTokenNS; l != nil {
 		list = append(list, pair{Name: "p99 time to first token", Value: nanoseconds(l.P99)})

@@ -84,8 +84,10 @@ func (c Config) WatchMetrics(ctx context.Context) (*metrics.Watcher, error) {
 // given names the first field that has a value; empty: none has.
 func (r *Remote) given() string {
 	return userinput.FirstSet(
-		[]string{"endpoint", "remote_model", "remote_version", "concurrency", "request_timeout", "retry", "token_file", "tls_ca", "tls_cert", "tls_key", "server_metrics"},
-		len(r.Endpoints) > 0, r.Model != "", r.Version != "", r.Concurrency != 0, r.Timeout != 0, r.Retry != 0, r.TokenFile != "", r.CA != "", r.Cert != "", r.Key != "", len(r.Metrics) > 0,
+		[]string{"endpoint", "remote_model", "remote_version", "concurrency", "request_timeout", "retry", "token_file", "tls_ca", "tls_cert",
+			"tls_key", "server_metrics"},
+		len(r.Endpoints) > 0, r.Model != "", r.Version != "", r.Concurrency != 0, r.Timeout != 0, r.Retry != 0, r.TokenFile != "", r.CA != "",
+		r.Cert != "", r.Key != "", len(r.Metrics) > 0,
 	)
 }
 
@@ -164,8 +166,10 @@ func (r *Remote) TaskName(m workload.Model) string {
 // OpenOIP opens the engine that asks servers of the Open Inference Protocol, and returns the model as it runs there:
 // its files have the names by which the servers know them, or, in the Network division, whole samples are answered
 // by a task, and local lists servers on this machine.
-func (r *Remote) OpenOIP(ctx context.Context, m workload.Model, networkDivision bool) (e backend.Engine, _ workload.Model, local []string, err error) {
-	o := client.Options{Endpoints: r.Endpoints, Concurrency: r.Concurrency, Timeout: r.Timeout, Retry: r.Retry, TLS: credentials.TLS{CA: r.CA, Cert: r.Cert, Key: r.Key}}
+func (r *Remote) OpenOIP(ctx context.Context, m workload.Model, networkDivision bool) (e backend.Engine, _ workload.Model, local []string,
+	err error) {
+	o := client.Options{Endpoints: r.Endpoints, Concurrency: r.Concurrency, Timeout: r.Timeout, Retry: r.Retry,
+		TLS: credentials.TLS{CA: r.CA, Cert: r.Cert, Key: r.Key}}
 	if r.TokenFile != "" {
 		if o.Token, err = credentials.ReadKey(r.TokenFile); err != nil {
 			return nil, m, nil, userinput.Wrap("token_file", err)
@@ -198,10 +202,12 @@ const WarmConnections = 64
 
 // OpenOpenAI opens the engine that has servers of text answer prompts. Exact answers are as long as their limit. In the
 // Network division local lists servers on this machine.
-func (r *Remote) OpenOpenAI(ctx context.Context, route string, stream, exact bool, warm int, extras openai.Extras, networkDivision bool) (_ backend.Engine, local []string, err error) {
+func (r *Remote) OpenOpenAI(ctx context.Context, route string, stream, exact bool, warm int, extras openai.Extras,
+	networkDivision bool) (_ backend.Engine, local []string, err error) {
 	e, err := openai.New(openai.Config{
 		URLs: r.Endpoints, TokenFile: r.TokenFile, TokenEnv: credentials.Variables(), TLS: credentials.TLS{CA: r.CA, Cert: r.Cert, Key: r.Key},
-		Model: r.Model, Route: route, Extras: extras, Stream: stream, Exact: exact, Concurrency: r.Concurrency, Retries: r.Retry, Timeout: r.Timeout, Warm: warm, Dial: r.Dial,
+		Model: r.Model, Route: route, Extras: extras, Stream: stream, Exact: exact, Concurrency: r.Concurrency, Retries: r.Retry,
+		Timeout: r.Timeout, Warm: warm, Dial: r.Dial,
 	})
 	if err != nil {
 		return nil, nil, err // and no engine that is nil
