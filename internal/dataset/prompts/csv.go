@@ -12,8 +12,11 @@ func (t *Table) parseCSV(data []byte, line, count int) error {
 	r := csv.NewReader(bytes.NewReader(data))
 	for {
 		record, err := r.Read()
-		at, _ := r.FieldPos(0)
-		at += line - 1
+		at := line - 1
+		if len(record) > 0 {
+			field, _ := r.FieldPos(0)
+			at += field
+		}
 		var wrong *csv.ParseError
 		switch {
 		case err == io.EOF:

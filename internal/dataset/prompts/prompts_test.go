@@ -401,7 +401,7 @@ func TestFormatFollowsFromContent(t *testing.T) {
 		{"a list after white space", strings.Repeat(" \n", 2000) + `[{"a":1}]`, ""},
 		{"a pickle of protocol 6", "\x80\x06].", "neither JSON, JSONL, CSV, Parquet nor a pickle of pandas"},
 		{"half a pickle", "\x80", "neither JSON, JSONL, CSV, Parquet nor a pickle of pandas"},
-		{"CSV", "instruction,input\na,b\n", ""}, {"a text", "Hello, world", "no rows"},
+		{"CSV", "instruction,input\na,b\n", ""}, {"a text", "Hello, world", "no rows"}, {"a quote of CSV without an end", "\",", "line 1: extraneous or missing \" in quoted-field"},
 		{"a zipped text", zipped("instruction"), "neither JSON, JSONL, CSV, Parquet nor a pickle of pandas"},
 		{"zipped twice", zipped(zipped(`[{"a":1}]`)), "neither JSON, JSONL, CSV, Parquet nor a pickle of pandas"},
 		{"a zipped list cut off", zipped(`[{"a":1}]`)[:25], "unexpected EOF"},
