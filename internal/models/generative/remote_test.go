@@ -307,18 +307,18 @@ func TestReferenceFiles(t *testing.T) {
 		columns          map[string]string // what replaces a column, and what is then said
 	}{
 		{"llama3.1-8b", "cnn_eval.json", `{"tok_input": [128000, 5], "output": "A text."}`, []int32{128000, 5}, map[string]string{
-			`"tok_input": [128000, 5]`: `row 1, column tok_input`, `"output": "A text."`: `row 1, column output`,
+			`"tok_input": [128000, 5]`: `line 2, column tok_input`, `"output": "A text."`: `line 2, column output`,
 		}},
-		{"llama3.1-8b-edge", "sample_cnn_eval_5000.json", `{"tok_input": [7], "output": "A text."}`, []int32{7}, map[string]string{`"tok_input": [7]`: `row 1, column tok_input`}},
-		{"llama2-70b", "cnn_eval.json", `{"tok_input": [1, 2, 3], "output": "A text."}`, []int32{1, 2, 3}, map[string]string{`"output": "A text."`: `row 1, column output`}},
+		{"llama3.1-8b-edge", "sample_cnn_eval_5000.json", `{"tok_input": [7], "output": "A text."}`, []int32{7}, map[string]string{`"tok_input": [7]`: `line 2, column tok_input`}},
+		{"llama2-70b", "cnn_eval.json", `{"tok_input": [1, 2, 3], "output": "A text."}`, []int32{1, 2, 3}, map[string]string{`"output": "A text."`: `line 2, column output`}},
 		{"mixtral-8x7b", "mixtral.json", `{"tok_input": [1], "gt_output": "18", "dataset": "GSM8K", "id": "train.548"}`, []int32{1}, map[string]string{
-			`"dataset": "GSM8K"`: `row 1, column dataset`, `"id": "train.548"`: `row 1, column id`, `"gt_output": "18"`: `row 1, column gt_output`,
+			`"dataset": "GSM8K"`: `line 2, column dataset`, `"id": "train.548"`: `line 2, column id`, `"gt_output": "18"`: `line 2, column gt_output`,
 		}},
-		{"llama3.1-405b", "llama3.1_405b.json", `{"tok_input": [1], "gt_output": "blue", "metric": "qa_em"}`, []int32{1}, map[string]string{`"metric": "qa_em"`: `row 1, column metric`}},
+		{"llama3.1-405b", "llama3.1_405b.json", `{"tok_input": [1], "gt_output": "blue", "metric": "qa_em"}`, []int32{1}, map[string]string{`"metric": "qa_em"`: `line 2, column metric`}},
 		{"deepseek-r1", "deepseek_r1_eval.parquet", `{"tok_input": [0, 9], "ground_truth": "B", "dataset": "gpqa", "text_input": "Which?"}`, []int32{0, 9}, map[string]string{
-			`"dataset": "gpqa"`: `row 1, column dataset`, `"ground_truth": "B"`: `row 1, column ground_truth`,
+			`"dataset": "gpqa"`: `line 2, column dataset`, `"ground_truth": "B"`: `line 2, column ground_truth`,
 		}},
-		{"gpt-oss-120b", "perf_eval_ref.parquet", `{"input_tokens": [200006, 9]}`, []int32{200006, 9}, map[string]string{`"input_tokens": [200006, 9]`: `row 1, column input_tokens`}},
+		{"gpt-oss-120b", "perf_eval_ref.parquet", `{"input_tokens": [200006, 9]}`, []int32{200006, 9}, map[string]string{`"input_tokens": [200006, 9]`: `line 2, column input_tokens`}},
 	} {
 		t.Run(c.model, func(t *testing.T) {
 			open := func(second string) (*workload.Workload, error) {

@@ -58,7 +58,7 @@ func TestLongTextScore(t *testing.T) {
 		t.Errorf("printed %q, want %q", score.Text(), want)
 	}
 	dir = scoreDir(t, "llama3.1_405b.json", `[{"tok_input":[1],"gt_output":"x"}]`)
-	if _, err := llama405B().Score(t.Context(), tokenLog("x"), workload.Scoring{DatasetDir: dir}); err == nil || !strings.Contains(err.Error(), "row 0, column metric") {
+	if _, err := llama405B().Score(t.Context(), tokenLog("x"), workload.Scoring{DatasetDir: dir}); err == nil || !strings.Contains(err.Error(), "line 1, column metric") {
 		t.Errorf("no metric: %v", err)
 	}
 }
