@@ -23,7 +23,7 @@ accuracy.txt in the folder of the run. Without RUN_DIR it is the newest accuracy
 results, or what --model, --log and --dataset-path name.
 
 A log without a run, and a run with flags that name other files than its own, have their
-score printed only: --output names a folder for accuracy.txt, as submissions need it beside
+score only printed: --output names a folder for accuracy.txt, as submissions need it beside
 the log. Spellings of the official scripts work too
 (--use_inv_map, --output_dtype, --day-23-file), and so does the variable
 DATASET_ANNOTATIONS_FILE_PATH of the script for OpenImages.

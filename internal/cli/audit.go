@@ -37,8 +37,8 @@ v0.5 is that round's audit set: TEST01 with its seeds, TEST03, which runs on cha
 TEST05.
 
 The runs that a test compares with are made too, unless --performance-logs and
---accuracy-logs name folders that have them. Files go to TEST in the folder of --output, as
-MLCommons wants them in a result's folder; everything of the runs is in runs.
+--accuracy-logs name folders that have them. Files go to TEST in the folder of --output, in
+the layout that MLCommons wants in a result's folder; the runs themselves are in runs.
 
 Thresholds and algorithms are those of the reference's scripts. The exit status is 0 if
 the test passes, 3 if it does not, and 1 if it could not be judged.`,

@@ -18,10 +18,11 @@ import (
 func newCache() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cache",
-		Short: "Look after what can be made again: list, clear",
-		Long: `Look after the folder of what can be made again: built-in models and data, pre-processed
-samples, converted models, what devices compiled. It is $MLPERF_CACHE_DIR, or mlperf in the
-user's cache folder. Downloads are elsewhere, in $MLPERF_DATA_DIR, and stay as they are.`,
+		Short: "List or clear cached files (they can be made again)",
+		Long: `List or clear the cache folder: built-in models and data, pre-processed samples, converted
+models, and what devices compiled. All of it can be made again. The folder is
+$MLPERF_CACHE_DIR, or mlperf in the user's cache folder. Downloads are elsewhere, in
+$MLPERF_DATA_DIR, and stay as they are.`,
 		Example: "  mlperf cache list",
 	}
 	cmd.AddCommand(newCacheList(), newCacheClear())
@@ -40,7 +41,7 @@ func newCacheList() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "List what the folder has, how large it is, and since when it is unused",
+		Short:   "List what the folder contains, how large each entry is, and how long it has been unused",
 		Example: "  mlperf cache list",
 		Args:    arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -73,8 +74,8 @@ func newCacheClear() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "clear [KIND|NAME…]",
 		Short: "Remove what can be made again: all, some kinds, or by name",
-		Long: `Remove what can be made again: all of it, or kinds (models, datasets, samples, converted,
-engines, leftovers), or entries whose names begin so. While another process uses the cache
+		Long: `Remove cached files: all of them, or kinds (models, datasets, samples, converted,
+engines, leftovers), or entries whose names begin with a word. While another process uses the cache
 nothing is removed.`,
 		Example:   "  mlperf cache clear --dry-run\n  mlperf cache clear samples --unused 720h --yes",
 		ValidArgs: home.Kinds(),
@@ -137,6 +138,6 @@ nothing is removed.`,
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would be removed, remove nothing")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	jsonFlag(cmd.Flags(), &asJSON)
-	durationVar(cmd.Flags(), &unused, "unused", 0, "only what was not used for so long, a `duration` as 720h")
+	durationVar(cmd.Flags(), &unused, "unused", 0, "only what has not been used for this `duration` (720h)")
 	return cmd
 }

@@ -45,14 +45,14 @@ func newCompare() *cobra.Command {
 		Use:   "compare [BASE… -- NEW…]",
 		Short: "Compare two sets of runs: what changed, and how sure that is",
 		Long: `Compare runs before and after a change, benchmark by benchmark. BASE and NEW are folders of
-runs, or folders with such below, or patterns; of just two, no -- is needed, and flags come
+runs, folders that contain runs, or patterns. With exactly two, -- is not needed; flags come
 before it. Without folders it compares the newest run under results with the one before it of
 the same model, scenario and mode. Other differences (settings, machine, rules, limitations) are
 listed first.
 
 Each change has a 95 % interval. ~ means no change beyond noise. Queries
 wait for each other, so one run is worth far fewer independent measurements than it has
-queries; and one run each says nothing of what changes from run to run. For that make five
+queries; and one run of each says nothing about run-to-run variation. For that make five
 or more of each in turns: --repeat 5 does.
 
 --fail-if 'p99>+5%' ends with status 5 if a change is beyond that with its whole interval,

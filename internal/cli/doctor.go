@@ -33,9 +33,9 @@ func newDoctor() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look at this machine: ONNX Runtime, devices, processor, timers, disk, and missing parts",
-		Long: `Look for everything that runs need, and print what this machine has, what it lacks, and
-which command fixes that. With --peak also measure a product of large matrices and a copy of memory,
-for about two seconds: later runs say which part of them they achieve.
+		Long: `Check everything that runs need: print what this machine has, what it lacks, and which
+command fixes that. With --peak also measure a product of large matrices and a copy of memory,
+for about two seconds: later runs say what fraction of these they achieve.
 
 Exit status: 0 if nothing is missing, 1 otherwise.`,
 		Example: "  mlperf doctor\n  mlperf doctor --fix\n  mlperf doctor --device openvino",

@@ -125,7 +125,7 @@ func newDownloadItem(kind download.Kind) *cobra.Command {
 		cmd.Example = "  mlperf download model retinanet --dry-run\n" +
 			"  mlperf download model mobilenet --from-file my.onnx --dir models/mobilenet --accept-license"
 	case download.Runtime:
-		cmd.Short = "Get ONNX Runtime with a device, as mlperf doctor --fix --device does, and print its folder"
+		cmd.Short = "Get ONNX Runtime for a device, like mlperf doctor --fix --device, and print its folder"
 		cmd.Example = "  mlperf download runtime openvino --dry-run"
 	}
 	return cmd

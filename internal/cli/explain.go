@@ -17,8 +17,8 @@ func newExplain() *cobra.Command {
 		Short: "Show every constraint of a run: required, observed, verdict, which file set it, what to do",
 		Long: `Show the constraints of a run, and its settings. Without RUN_DIR it is the newest under results.
 
-RUN_DIR may also have the summary and the detail log of any LoadGen since v0.5, and nothing of
-ours. The rules are then those of the round and the model that its path names
+RUN_DIR may also contain only the summary and the detail log of any LoadGen since v0.5. The rules
+are then those of the round and the model that its path names
 (inference_results_v5.1/closed/…/resnet50/Server/performance/run_1), else those of the version
 of LoadGen, or what --rules and --model say.`,
 		Example: "  mlperf explain results/resnet50/server/performance/latest\n" +

@@ -30,8 +30,12 @@ func newList() *cobra.Command {
 				}
 				return printList(w, "list", asJSON, tableRow{"model", "what it does", "data set", "built-in model"}, models,
 					func(m catalogue.Model) tableRow {
-						task, _, _ := strings.Cut(m.Task, ",") // mlperf show has the rest
-						return tableRow{m.Name, task, m.Dataset, m.BuiltIn}
+						task := m.Task // mlperf show has all of it, and why there is no built-in model
+						for _, detail := range []string{",", ":", " of up to"} {
+							task, _, _ = strings.Cut(task, detail)
+						}
+						made, _, _ := strings.Cut(m.BuiltIn, ":")
+						return tableRow{m.Name, task, m.Dataset, made}
 					})
 			case "datasets":
 				datasets, err := catalogue.Datasets()

@@ -22,7 +22,7 @@ func newPlan() *cobra.Command {
 		Long: `For each scenario: how many queries the rules ask for, how long they take on a system
 that answers the given number of samples per second, and which network bandwidth a
 datacenter result needs. With --percentile: how many queries it takes to know a tail
-latency with a confidence.`,
+latency with a given confidence.`,
 		Example: "  mlperf plan --model resnet50 --samples-per-second 60\n" +
 			"  mlperf plan --percentile 99 --confidence 99",
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -18,7 +18,7 @@ func newQuantize() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "quantize [MODEL.onnx]",
 		Short: "Make a model of lower precision: 8-bit integers, float16, or 4-bit weights",
-		Long: `Make a model of lower precision and a description of how, as the rules ask for.
+		Long: `Make a model of lower precision, and describe how it was made, as the rules require.
 
 To 8-bit integers (static, QDQ), the model is calibrated with samples of its data: those
 of a list, one index or file name per line, or the first ones. With --method dynamic,
@@ -31,13 +31,13 @@ its CPU provider does not compute with it.
 
 The answers to up to 16 samples are compared with those of the FP32 model.
 
-With --target, layers are left in FP32, the most sensitive first, until that part of the
-FP32 accuracy is reached. With --sensitivity nothing is made: it shows what each layer
-costs alone.
+With --target, layers are left in FP32, the most sensitive first, until that fraction of the
+FP32 accuracy is reached. With --sensitivity no model is made: it shows how much accuracy
+each layer costs by itself.
 
-MODEL.onnx is any model file: it is calibrated with --data, or with inputs that are made.
+MODEL.onnx is any model file: it is calibrated with --data, or with generated inputs.
 
-run --precision makes its own files: for that this command is not needed.
+run --precision makes its own files; it does not need this command.
 
 Exit status 4: the target cannot be reached; the best model was written.`,
 		Example: `  mlperf quantize my.onnx

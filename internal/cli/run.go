@@ -46,8 +46,8 @@ func newRun() *cobra.Command {
 	o := &runFlags{}
 	cmd := &cobra.Command{
 		Use:   "run [MODEL.onnx]",
-		Short: "Run a model file of yours, or a benchmark: --model M --scenario S",
-		Long: `Run a model file of yours, or a benchmark, which is judged by the rules. Without --scenario
+		Short: "Run your own model file, or a benchmark: --model M --scenario S",
+		Long: `Run your own model file, or a benchmark, which is judged by the rules. Without --scenario
 all four traffic patterns run for a few seconds each; without a model it is the built-in
 resnet50.
 
@@ -55,7 +55,7 @@ MODEL.onnx is any model that ONNX Runtime opens, of any task. Its inputs are mad
 seed by type and shape (--input, --shape), or read from --data: a folder with an array for
 each input (NAME.npy, or .npz), or with images: a folder per class, val_map.txt, or without
 labels. Labels give Top-1 and Top-5 accuracy (--mode accuracy). The result says "own model":
-it has no rules to keep.
+no rules apply to it.
 
 --model M runs a benchmark. Without --model-path and --dataset-path the built-in model and
 data are used: the official architecture with random weights, and synthetic images. Speed is
@@ -66,7 +66,7 @@ measured first. Settings come from the rule set's mlperf.conf, then user.conf, f
 audit.config; each that is easier than the rules is a limitation of the result.
 
 If one sample takes longer than the latency bound, a Server run is INVALID after ten seconds
-at the rate that the machine sustains. --anyway runs it in full length, --target-latency
+at the rate that the machine sustains. --anyway runs it at full length, --target-latency
 auto chooses a bound.
 
 Exit status: 0 done and VALID, 1 error, 2 usage, 3 INVALID, 4 accuracy below target,
@@ -116,7 +116,7 @@ func (o *runFlags) define(f *pflag.FlagSet) {
 		"instances, threads, batches and delay that mlperf tune found: auto, or the file of a profile; other flags win")
 	f.StringVar(&o.Output, "output", "", "`folder` for logs and results (default results/<model>/<scenario>/<mode>/<time>)")
 	f.BoolVar(&o.Force, "force", false, "replace the results that are in the folder of --output")
-	f.BoolVar(&o.Anyway, "anyway", false, "Server: run in full length even if no rate can keep the latency bound")
+	f.BoolVar(&o.Anyway, "anyway", false, "Server: run at full length even if no rate can keep the latency bound")
 	f.BoolVar(&o.Trace, "trace", false, "also write mlperf_log_trace.json, for chrome://tracing")
 	f.BoolVar(&o.EachRequest, "save-detailed", false,
 		"also write requests.jsonl.gz: when each request was due, sent and answered, each token's time, why it ended")

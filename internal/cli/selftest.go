@@ -46,9 +46,9 @@ func newSelftest() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "selftest",
 		Short: "Measure the load generator itself, with a system that answers at once",
-		Long: `Run the load generator against a system under test that answers every query at once
-and does nothing. That measures the generator on this machine: how fast it can issue, how
-late, and how much memory a query takes.`,
+		Long: `Run the load generator against a system under test that does nothing and answers every
+query at once. That measures the generator on this machine: how fast it can issue queries,
+how late they are, and how much memory a query takes.`,
 		Example: "  mlperf selftest --scenario server --target-qps 1000 --duration 300ms",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}

@@ -36,11 +36,11 @@ func newServe() *cobra.Command {
 		Long: `Offer models as a server of the Open Inference Protocol (KServe v2), with the queue, the
 batches and the workers of a benchmark.
 
-MODEL is a name of the catalogue, or any model file, which takes and gives its tensors only.
-Each model of the catalogue has two names: MODEL takes and gives the tensors of the model
+MODEL is a name of the catalogue, or any model file, which only takes and returns tensors.
+Each model of the catalogue has two names: MODEL takes and returns the tensors of the model
 file; MODEL-task takes the parts of a sample of the benchmark, or the file of an image or a
 recording, and answers with the bytes that LoadGen would log. A model of several files has a
-name for each, as MODEL-encoder. Models that write texts run as MODEL-task only; they also
+name for each, for example MODEL-encoder. Models that write texts run as MODEL-task only; they also
 speak OpenAI's protocol (/v1/completions and /v1/chat/completions, whole or as a stream).
 
 The server listens on this machine only, unless --listen names another address; beyond this

@@ -25,7 +25,7 @@ func newSubmission() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "submission",
 		Short: "Check, shorten and summarise a tree of results for MLCommons",
-		Long: `Check, shorten and summarise a tree of results for MLCommons, of any program, of the
+		Long: `Check, shorten and summarise a tree of results for MLCommons, written by any program, for the
 rounds v5.0 to v6.1. docs/submitting.md describes such a tree.`,
 		Example: "  mlperf submission check submission",
 	}
@@ -45,7 +45,7 @@ func newSubmissionCheck() *cobra.Command {
 	profile, asJSON := string(checker.Reference), false
 	cmd := &cobra.Command{
 		Use:   "check TREE",
-		Short: "Check whether the official checker, or the rules, accept a tree, and what to mend",
+		Short: "Check whether the official checker, or the rules, accept a tree, and what to fix",
 		Long: `Check whether a tree of results passes. For each result that does not: the rule, the file
 and line, the value found, the value wanted, and what to do.
 

@@ -13,8 +13,8 @@ func newSynth() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "synth",
 		Short: "Make a built-in model or data set",
-		Long: `Make a built-in model or data set and print its place. Runs make what they need by
-themselves; this is for a look at it, or for making it beforehand.`,
+		Long: `Make a built-in model or data set and print where it is. Runs make what they need by
+themselves; this command is for looking at it, or for making it beforehand.`,
 		Example: "  mlperf synth model mobilenet\n  mlperf synth dataset imagenet",
 	}
 	cmd.AddCommand(newSynthModel(), newSynthDataset())

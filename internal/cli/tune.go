@@ -24,12 +24,12 @@ func newTune() *cobra.Command {
 	o := &tuneFlags{}
 	cmd := &cobra.Command{
 		Use:   "tune [MODEL.onnx]",
-		Short: "Search the fastest instances, threads, batches and delays for a model on this machine",
-		Long: `Try ways to run a model, drop the slow ones early, and keep the best in a profile that
+		Short: "Find the fastest instances, threads, batches and delays for a model on this machine",
+		Long: `Try several ways to run a model, drop the slow ones early, and keep the best in a profile that
 run --profile auto uses (docs/tuning.md).
 
-Better is: in Offline more samples/s, in Server more queries/s within the latency
-bound, in SingleStream and MultiStream a lower percentile of the latency.
+Better means: in Offline more samples/s, in Server more queries/s within the latency
+bound, in SingleStream and MultiStream a lower latency percentile.
 
 After Ctrl-C the measurements so far are printed, and no profile is written. Values given
 with --instances, --intra-threads, --max-batchsize or --max-batch-delay are the only ones
@@ -51,7 +51,7 @@ Exit status: 0 a winner was found, 1 none was or an error, 2 usage, 130 interrup
 		"file (ONNX, .tflite, .pb) to use instead of the built-in model, as file or label=file (repeatable: they are compared)")
 	f.StringSliceVar(&o.Precisions, "precision", nil, "precisions to compare: fp32, fp16, int8 (default: as the model is)")
 	f.IntSliceVar(&o.Axes.Instances, "instances", nil, "numbers of workers to try (default: chosen for the scenario)")
-	f.IntSliceVar(&o.Axes.Threads, "intra-threads", nil, "numbers of threads inside an operator to try (default: that occupy the cores)")
+	f.IntSliceVar(&o.Axes.Threads, "intra-threads", nil, "numbers of threads inside an operator to try (default: as many as keep all cores busy)")
 	f.IntSliceVar(&o.Axes.Batches, "max-batchsize", nil, "largest batches to try (default: chosen for the scenario)")
 	f.StringSliceVar(&o.delays, "max-batch-delay", nil, "times to wait for a batch to fill to try, in Server (default: 0 and parts of the bound)")
 	f.StringVar(&o.Request.Output, "output", "", "file for the profile (default: where run --profile auto looks)")

@@ -73,7 +73,7 @@ func (r *run) chooseLatencyBound() error {
 		auto := (factor*r.warm.latency + time.Millisecond - 1).Truncate(time.Millisecond)
 		r.cfg.Settings.ServerTargetLatency = auto
 		r.set("target_latency", fmt.Sprint(auto), fmt.Sprintf("auto: %d × the %s of one sample", factor, took), "")
-		r.cfg.Observer.Note(fmt.Sprintf("one sample takes %s; the latency bound of %s has no room for two: using %s%s", took, units.Duration(bound),
+		r.cfg.Observer.Note(fmt.Sprintf("one sample takes %s; two samples do not fit into the latency bound of %s: using %s%s", took, units.Duration(bound),
 			units.Duration(auto), r.openDivision()))
 		return nil
 	}

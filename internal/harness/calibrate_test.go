@@ -47,7 +47,7 @@ func TestAutoLatencyRaisesTheBound(t *testing.T) {
 		want    time.Duration // the bound, of 15 ms
 		noted   string
 	}{
-		{"out of reach", true, 20 * ms, 80 * ms, "one sample takes 20 ms; the latency bound of 15 ms has no room for two: using 80 ms (open division)"},
+		{"out of reach", true, 20 * ms, 80 * ms, "one sample takes 20 ms; two samples do not fit into the latency bound of 15 ms: using 80 ms (open division)"},
 		{"just within, with no room for a wait", true, 8 * ms, 32 * ms, "one sample takes 8 ms"},
 		{"rounded up to whole milliseconds", true, 20100 * time.Microsecond, 81 * ms, "using 81 ms"},
 		{"within reach", true, 7 * ms, 15 * ms, ""},

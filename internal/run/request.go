@@ -275,7 +275,7 @@ func (q *Request) checkPrompts() error {
 	case free && !synthetic && q.DatasetPath == "":
 		return userinput.Missing("dataset_path", "give a file of prompts, or a number of synthetic_prompts")
 	case synthetic && q.DatasetPath != "":
-		return userinput.Errorf("synthetic_prompts", "prompts are made up or in a file: give one of the two")
+		return userinput.Errorf("synthetic_prompts", "give either synthetic prompts or a file of prompts, not both")
 	case synthetic && !free:
 		return userinput.Errorf("synthetic_prompts", "%s has prompts of its own", q.Model)
 	case len(p.Extras.Body) > 0 && !free:

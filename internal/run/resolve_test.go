@@ -194,7 +194,7 @@ func TestResolveRefuses(t *testing.T) {
 		want string
 	}{
 		{func(q *Request) { q.Prompts.Synthetic = 0 }, "dataset_path: is missing: give a file of prompts"},
-		{func(q *Request) { q.DatasetPath = "x" }, "synthetic_prompts: prompts are made up or in a file: give one of the two"},
+		{func(q *Request) { q.DatasetPath = "x" }, "synthetic_prompts: give either synthetic prompts or a file of prompts, not both"},
 		{func(q *Request) { q.Prompts, q.DatasetPath = Prompts{Words: "5"}, "x" }, "prompt_words: is about prompts that are made up"},
 		{func(q *Request) { q.Prompts.Synthetic = 1 << 30 }, "synthetic_prompts is 1073741824: must be from 1 to 1048576, or 0 for the default"},
 		{func(q *Request) { q.Prompts.Words = "1048577" }, `prompt_words: "1048577": must be a length`},

@@ -173,7 +173,7 @@ func TestInterruptedSearchKeepsItsFolder(t *testing.T) {
 		t.Errorf("the search cannot continue: %v", err)
 	}
 	q.Mode = ""
-	if _, err := run.Resolve(q); err == nil || err.Error() != "out has the results of a run already: choose another folder, or have them replaced" {
+	if _, err := run.Resolve(q); err == nil || err.Error() != "out has the results of a run already: choose another folder, or replace them" {
 		t.Errorf("another run: %v", err)
 	}
 }

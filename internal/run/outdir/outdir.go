@@ -36,7 +36,7 @@ func (e *ExistsError) Error() string {
 	if e.Name != "" {
 		return filepath.Join(e.Folder, e.Name) + " is there already, and would be replaced: choose another folder, or have it replaced"
 	}
-	return e.Folder + " has the results of a run already: choose another folder, or have them replaced"
+	return e.Folder + " has the results of a run already: choose another folder, or replace them"
 }
 
 // files are the names of the files that a run writes, beside the conf files.
