@@ -62,9 +62,14 @@ func sumFile(ctx context.Context, root *os.Root, name string, show func(done, of
 	if err != nil {
 		return sums{}, err
 	}
+	return sumOpen(ctx, f, show)
+}
+
+// sumOpen computes the checksums of a file, and closes it.
+func sumOpen(ctx context.Context, f *os.File, show func(done, of int64)) (sums, error) {
 	defer f.Close()
 	s := newSummer()
-	err = copyFrom(ctx, s, f, show)
+	err := copyFrom(ctx, s, f, show)
 	return s.sums(), err
 }
 

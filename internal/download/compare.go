@@ -59,6 +59,14 @@ type CompareOptions struct {
 	Accept   bool           // first seen is now
 	MostRead int64          // bytes to read; 0: no limit
 	Observer Observer       // nil: silence
+
+	done map[string]readFile // files whose contents were read just now, by name
+}
+
+// A readFile is a file that was read, in the version that it had before.
+type readFile struct {
+	version string
+	sums
 }
 
 // seen is what is kept of a folder, in a file of its own below the data directory.
@@ -159,6 +167,13 @@ func Compare(ctx context.Context, dir string, o CompareOptions) (*Comparison, er
 			now.Files[name] = seenFile{First: known.first()}
 		}
 	}
+	changed = slices.DeleteFunc(changed, func(f fileio.Found) bool {
+		read, ok := o.done[f.Name]
+		if ok = ok && read.version == fileio.Version(f.Info); ok {
+			now.take(f, read.sums, published[f.Name])
+		}
+		return ok
+	})
 	unreadable, err := now.read(ctx, folder, changed, published, o.Observer)
 	if err != nil {
 		return nil, err
@@ -208,32 +223,40 @@ func (s *seen) read(ctx context.Context, dir string, files []fileio.Found, publi
 		return nil, nil
 	}
 	o.Phase("comparing the data set with its checksums")
-	s.Read = time.Now()
 	tick := workerpool.Counter(len(files), o.Items)
-	got, errs := make([]seenFile, len(files)), make([]error, len(files))
+	got, errs := make([]sums, len(files)), make([]error, len(files))
 	err = workerpool.Each(ctx, 0, len(files), func(ctx context.Context, i int) error {
-		f, path := &files[i], filepath.Join(dir, filepath.FromSlash(files[i].Name))
-		got[i].SHA256, _, errs[i] = fileio.SHA256(ctx, path)
-		if errs[i] == nil && len(published[f.Name]) > 0 {
-			got[i].MD5, errs[i] = fileio.MD5(ctx, path)
-		}
-		if errs[i] == nil && s.Read.Sub(f.Info.ModTime()) > settled {
-			got[i].Version = fileio.Version(f.Info)
+		f, err := fileio.Open(filepath.Join(dir, filepath.FromSlash(files[i].Name))) // perhaps behind a link to elsewhere
+		if errs[i] = err; err == nil {
+			got[i], errs[i] = sumOpen(ctx, f, nil)
 		}
 		tick(1)
 		return ctx.Err()
 	})
 	unreadable = map[string]error{}
 	for i, f := range files {
-		if first := s.Files[f.Name].first(); first != got[i].SHA256 {
-			got[i].First = first
-		}
-		s.Files[f.Name] = got[i]
-		if errs[i] != nil {
+		if s.take(f, got[i], published[f.Name]); errs[i] != nil {
 			unreadable[f.Name] = errs[i]
+			s.Files[f.Name] = seenFile{First: s.Files[f.Name].First}
 		}
 	}
 	return unreadable, err
+}
+
+// take keeps the sums of a file that was read now, and the first ones.
+func (s *seen) take(f fileio.Found, got sums, published []File) {
+	s.Read = time.Now()
+	file := seenFile{SHA256: got.SHA256}
+	if len(published) > 0 {
+		file.MD5 = got.MD5
+	}
+	if s.Read.Sub(f.Info.ModTime()) > settled {
+		file.Version = fileio.Version(f.Info)
+	}
+	if first := s.Files[f.Name].first(); first != got.SHA256 {
+		file.First = first
+	}
+	s.Files[f.Name] = file
 }
 
 // first is the sum when the file was first seen.

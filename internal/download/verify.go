@@ -20,6 +20,7 @@ import (
 	"github.com/mlperf-go/mlperf/configs"
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/dataset/waymo"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/machine/workerpool"
 	"github.com/mlperf-go/mlperf/internal/preprocess/volume"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -61,6 +62,7 @@ type verification struct {
 	item   Item
 	root   *os.Root
 	report *Report
+	read   map[string]readFile // for the published checksums
 
 	mu       sync.Mutex
 	reported int // problems of the current kind
@@ -88,7 +90,7 @@ func Verify(ctx context.Context, it Item, o VerifyOptions) (*Report, error) {
 	}
 	defer root.Close()
 	r, finished := readReceipt(root)
-	v := &verification{VerifyOptions: o, item: it, root: root, report: &Report{Dir: o.Dir, Fine: []string{}, Problems: []string{}, Of: r.Name,
+	v := &verification{read: map[string]readFile{}, VerifyOptions: o, item: it, root: root, report: &Report{Dir: o.Dir, Fine: []string{}, Problems: []string{}, Of: r.Name,
 		Count: r.Count, Seed: r.Seed}}
 	if o.Count > 0 {
 		v.report.Count = o.Count
@@ -147,7 +149,14 @@ func (v *verification) checkPublished(ctx context.Context) error {
 	}
 	for _, f := range files {
 		v.Observer.Phase("checking " + f.Name)
+		var before string
+		if info, err := v.root.Stat(f.Name); err == nil {
+			before = fileio.Version(info)
+		}
 		got, err := sumFile(ctx, v.root, f.Name, v.Observer.Bytes)
+		if err == nil {
+			v.read[f.Name] = readFile{before, got}
+		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -205,7 +214,7 @@ func (v *verification) checkInstalled(ctx context.Context, r receipt, finished b
 
 // compareAll compares all files of a data set, and keeps their checksums for runs.
 func (v *verification) compareAll(ctx context.Context) error {
-	c, err := Compare(ctx, v.Dir, CompareOptions{Items: []Item{v.item}, Full: true, Accept: v.Accept, Observer: v.Observer})
+	c, err := Compare(ctx, v.Dir, CompareOptions{Items: []Item{v.item}, Full: true, Accept: v.Accept, Observer: v.Observer, done: v.read})
 	if err != nil {
 		return err
 	}

@@ -96,6 +96,23 @@ func wantProblems(t *testing.T, it Item, dir string, want ...string) *Report {
 	return r
 }
 
+// A file with a published checksum is read once for it and for the comparison with what was installed.
+func TestVerifyReadsOnce(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("MLPERF_DATA_DIR", t.TempDir())
+	put(t, dir, "a.json", "questions")
+	put(t, dir, "b.json", "answers")
+	it := Item{Kind: Dataset, Name: "squad", Files: []File{{Name: "a.json", MD5: md5Of([]byte("questions"))}}}
+	for range 2 {
+		again := &counted{}
+		r, err := Verify(t.Context(), it, VerifyOptions{Dir: dir, Observer: again})
+		must(t, err)
+		if !r.OK() || again.items != 1 {
+			t.Errorf("%d files are read again, want b.json alone: %+v", again.items, r)
+		}
+	}
+}
+
 func TestVerifyFrames(t *testing.T) {
 	const golden = "../dataset/waymo/testdata/"
 	it := Item{Kind: Dataset, Name: "waymo", Layout: LayoutWaymo, Folder: &Folder{}}
