@@ -7,7 +7,7 @@ BIN     := bin/mlperf
 ORT_LIB  = $(shell scripts/install_onnxruntime.sh --print-path)
 
 .DEFAULT_GOAL := build
-.PHONY: help build install wheel release run quick test check nightly deadcode bench bench-backend bench-generate bench-language bench-loadgen bench-network fmt man onnxruntime clean bench-endpoint
+.PHONY: docs help build install wheel release run quick test check nightly deadcode bench bench-backend bench-generate bench-language bench-loadgen bench-network fmt man onnxruntime clean bench-endpoint
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -121,6 +121,9 @@ fmt: ## format the code
 
 man: build ## write manual pages into man/
 	$(BIN) man man
+
+docs: build ## make a site of the documents, the manual and the schema in dist/docs, with search (mdBook)
+	scripts/docs.sh
 
 onnxruntime: # fetch the pinned ONNX Runtime, once
 	@scripts/install_onnxruntime.sh

@@ -42,3 +42,28 @@ func TestTestsThatDocumentsNameAreThere(t *testing.T) {
 		}
 	}
 }
+
+// Each page of docs has one place in the sidebar of the site.
+func TestSidebarListsEachPage(t *testing.T) {
+	text, err := os.ReadFile("docs/SUMMARY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]int{}
+	for _, m := range regexp.MustCompile(`(?m)^- \[.+\]\((.+\.md)\)$`).FindAllSubmatch(text, -1) {
+		listed[string(m[1])]++
+	}
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range pages {
+		if name := filepath.Base(path); name != "SUMMARY.md" && listed[name] != 1 {
+			t.Errorf("docs/SUMMARY.md lists %s %d times, want once", name, listed[name])
+		}
+		delete(listed, filepath.Base(path))
+	}
+	if len(listed) != 0 {
+		t.Errorf("docs/SUMMARY.md lists pages that are missing: %v", listed)
+	}
+}
