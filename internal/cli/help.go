@@ -95,7 +95,7 @@ func setHelp(root *cobra.Command) {
 			if text == "" {
 				text = c.Short + "."
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "\n## %s\n\n%s\n\n```\n%s```\n", c.CommandPath(), text, usageText(c, true))
+			fmt.Fprintf(cmd.OutOrStdout(), "\n## %s\n\n%s\n\n```\n%s```\n", c.CommandPath(), strings.ReplaceAll(text, "<", "\\<"), usageText(c, true))
 		}
 	}
 }

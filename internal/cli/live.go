@@ -42,7 +42,7 @@ func (d *liveDisplay) Gauge(name, unit string, at time.Time, value float64) {
 }
 
 // listenLive serves the page of a run at an address of this machine. End closes it: those who look get a last text.
-func listenLive(cmd *cobra.Command, display *progress.Display, address, title string) (d *liveDisplay, end func(text string), err error) {
+func listenLive(cmd *cobra.Command, display *progress.Display, address, title, about string) (d *liveDisplay, end func(text string), err error) {
 	if address == anyPort {
 		address = "127.0.0.1:0"
 	}
@@ -53,7 +53,7 @@ func listenLive(cmd *cobra.Command, display *progress.Display, address, title st
 	if err != nil {
 		return nil, nil, fmt.Errorf("the live page: %w", err)
 	}
-	d = &liveDisplay{display, page.NewLive(title, program())}
+	d = &liveDisplay{display, page.NewLive(title, about, program())}
 	server := &http.Server{Handler: d.page, ReadHeaderTimeout: 5 * time.Second}
 	done := make(chan struct{})
 	go func() {

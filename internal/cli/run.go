@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -253,12 +254,18 @@ func (o *runFlags) runOne(cmd *cobra.Command, q run.Request) error {
 	return exitOfRun(results, explainHopeless(err))
 }
 
+// about is what the flags say of what runs the model.
+func (o *runFlags) about() string {
+	parts := []string{cmp.Or(o.Engine.Name, engine.ONNXRuntime), o.Backend.Device, o.Precision, o.ModelPath}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
+}
+
 // observer is the display of a run, and its live page if that is wanted. End ends the page, once.
 func (o *runFlags) observer(cmd *cobra.Command, display *progress.Display, title string) (observer run.Observer, end func(text string), err error) {
 	if o.live == "" {
 		return display, func(string) {}, nil
 	}
-	d, closeLive, err := listenLive(cmd, display, o.live, title)
+	d, closeLive, err := listenLive(cmd, display, o.live, title, o.about())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -144,6 +144,43 @@ func (p Progress) IssuedSamples() uint64 {
 // Waiting is how many samples wait for their answers.
 func (p Progress) Waiting() uint64 { return max(p.IssuedSamples(), p.Completed) - p.Completed }
 
+// Rate is the number of samples per second so far.
+func (p Progress) Rate() float64 {
+	if p.Elapsed <= 0 {
+		return 0
+	}
+	return float64(p.Completed) / p.Elapsed.Seconds()
+}
+
+// Left is how long the test still takes: its planned time and its queries; 0: not known.
+func (p Progress) Left() time.Duration {
+	if p.AllIssued {
+		if p.DropIn > 0 {
+			return p.DropIn
+		}
+		if p.Completed == 0 || p.Samples <= p.Completed {
+			return 0
+		}
+		return min(Seconds(float64(p.Samples-p.Completed)/p.Rate()), math.MaxInt64-max(p.Elapsed, 0))
+	}
+	left := p.PlannedDuration - p.Elapsed
+	if p.Test != nil && p.Test.Scenario == Offline && p.Samples > p.Completed && p.Completed > 0 {
+		left = max(left, Seconds(float64(p.Samples-p.Completed)/p.Rate()))
+	}
+	if queries := p.Expected(); queries > p.Issued && p.Issued > 0 {
+		left = max(left, Seconds(float64(queries-p.Issued)*p.Elapsed.Seconds()/float64(p.Issued)))
+	}
+	return min(max(left, 0), math.MaxInt64-max(p.Elapsed, 0)) // so that the sum of both is a time
+}
+
+// Seconds is a time, up to the longest.
+func Seconds(s float64) time.Duration {
+	if s >= math.MaxInt64/1e9 {
+		return math.MaxInt64
+	}
+	return time.Duration(s * 1e9)
+}
+
 // Bound is the bound of latencies, and the share of queries that must keep it; 0: none.
 func (p Progress) Bound() (time.Duration, float64) {
 	if p.Test == nil || p.Accuracy || p.Test.UseTokenLatencies || p.Test.TargetLatency <= 0 {

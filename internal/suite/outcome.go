@@ -319,12 +319,15 @@ func (o *Outcome) limitations() []string {
 
 // WritePage writes the page of the suite into its folder: the table of the screen, with links to the runs, and charts of them.
 func (o *Outcome) WritePage() (file string, err error) {
-	found, _, err := report.Collect([]string{o.Folder}, report.Read)
+	root, err := filepath.EvalSymlinks(o.Folder) // as Collect does
 	if err != nil {
 		return "", err
 	}
-	p := page.Suite{Title: "suite " + o.Suite, Sub: cmp.Or(o.Title, "rules "+o.Rules) + " · " + o.headline(), Limitations: o.limitations(),
-		Missing: o.Missing}
+	found, _, err := report.Collect([]string{root}, report.Read)
+	if err != nil {
+		return "", err
+	}
+	p := page.Suite{Title: "suite " + o.Suite, Sub: cmp.Or(o.Title, "rules "+o.Rules) + " · " + o.headline(), Missing: o.Missing}
 	if o.Left.Steps > 0 {
 		p.Left = o.Left.String()
 	}
@@ -339,6 +342,7 @@ func (o *Outcome) WritePage() (file string, err error) {
 			Benchmark: name(s.Model, s.Precision), Scenario: s.scenarioName(), Result: s.Result, Score: metricCell(s.Metric), Bound: s.Bound,
 			Time: timeCell(s.Seconds),
 			Page: link(s.Folder), AccuracyPage: link(s.AccuracyFolder), Missed: s.Accuracy.Below(),
+			Folder: below(root, s.Folder), AccuracyFolder: below(root, s.AccuracyFolder),
 		}
 		row.Accuracy, row.Target = accuracyCells(s)
 		if s.Why != "" && s.Result != report.Valid {
@@ -351,8 +355,16 @@ func (o *Outcome) WritePage() (file string, err error) {
 	}
 	file = filepath.Join(o.Folder, page.FileName)
 	return file, fileio.WriteIn(o.Folder, page.FileName, func(w io.Writer) error {
-		return page.WriteSuite(w, p, report.Lines(found, nil, 0), o.Program)
+		return page.WriteSuite(w, p, found, o.Program)
 	})
+}
+
+// below is a folder of the suite as Collect finds it; empty: none.
+func below(parent, folder string) string {
+	if folder == "" {
+		return ""
+	}
+	return filepath.Join(parent, folder)
 }
 
 func runs(n int) string { return units.Count(n, "run") }

@@ -283,6 +283,16 @@ func TestPage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for i, folder := range []string{o.Scores[0].Folder, o.Scores[1].Folder} { // both on a machine; one is simulated, one measured its energy
+		r := report.Results{Schema: report.Schema, Model: "resnet50", Scenario: "Server", Result: report.Valid, Host: "lab1", Limitations: report.Limitations{{ID: limitation.BuiltInData}}}
+		if r.Energy = (&report.Energy{JoulesPerSample: 0.25}); i > 0 {
+			r.Energy, r.Limitations = nil, append(r.Limitations, limitation.Limitation{ID: limitation.SimulatedEngine})
+		}
+		folder = filepath.Join(o.Folder, folder)
+		if err := errors.Join(os.MkdirAll(folder, 0o755), r.Write(folder)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	file, err := o.WritePage()
 	if err != nil {
 		t.Fatal(err)
@@ -297,8 +307,8 @@ func TestPage(t *testing.T) {
 		t.Fatalf("%d rows, want %d", len(rows), len(o.Scores))
 	}
 	for i, wants := range [][]string{
-		{"resnet50<", "Server<", `<a href="resnet50/server/performance/report.html">VALID</a>`, "1,235 queries/s", "≤ 15 ms", `<a href="resnet50/server/accuracy/report.html">76.456 %</a>`, "75.695 reached", "61 s"},
-		{"resnet50 int8<", `<span class="n">INVALID</span>`, "0.5 samples/s", "71 %", `<span class="n">75.695 MISSED</span>`, "too few samples: 5 of 24576"},
+		{"resnet50<", "Server<", `<a href="resnet50/server/performance/report.html">VALID</a>`, "1,235 queries/s", "≤ 15 ms", `<a href="resnet50/server/accuracy/report.html">76.456 %</a>`, "75.695 reached", "0.25 J", "61 s"},
+		{"resnet50 int8<", `<span class="n">INVALID</span>`, "0.5 samples/s", "71 %", `<span class="n">75.695 MISSED</span>`, `<td data-l="limitations">1</td>`, "too few samples: 5 of 24576"},
 		{"bert<", "SingleStream<", "FAILED", "no room left", "accuracy: no such file"},
 		{"bert<", "Offline<", "NOT RUN", "accuracy: no such file"},
 		{"alexnet<", "NOT SUPPORTED", "not in the catalogue"},
@@ -312,7 +322,10 @@ func TestPage(t *testing.T) {
 			at += found
 		}
 	}
-	for _, want := range []string{"Not run yet: 1 run", "computes nothing (2 runs)", "Missing for a submission"} {
+	if !strings.Contains(string(text), `<p class="sub">lab1</p>`) {
+		t.Error("the head lacks the machine of all runs")
+	}
+	for _, want := range []string{"Not run yet: 1 run", "<li>the engine is simulated: it takes its time and computes nothing (1 of 2)</li>", "<li>the built-in data", "Missing for a submission"} {
 		if !strings.Contains(rest, want) {
 			t.Errorf("no %q", want)
 		}

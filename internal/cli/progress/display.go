@@ -153,7 +153,7 @@ func (d *Display) Bytes(done, of int64) {
 		rate := float64(done-d.first) / s
 		text += ", " + units.Bytes(int64(rate)) + "/s"
 		if of > 0 && rate > 0 {
-			text += ", " + untilEnd(seconds(float64(of-done)/rate))
+			text += ", " + untilEnd(loadgen.Seconds(float64(of-done)/rate))
 		}
 	}
 	if of == 0 {

@@ -100,7 +100,7 @@ func TestLeft(t *testing.T) {
 		{"accuracy", nil, 48267 * ms},
 		{"nothing", nil, 0},
 	} {
-		if got := states(c.state, c.change).left(); got.Round(time.Second) != c.want.Round(time.Second) {
+		if got := states(c.state, c.change).Left(); got.Round(time.Second) != c.want.Round(time.Second) {
 			t.Errorf("%s: %v left, want %v", c.state, got, c.want)
 		}
 	}
@@ -131,7 +131,7 @@ func TestStrangeStates(t *testing.T) {
 		"NaN":                       func(s *testState) { s.RecentWithin, s.Test.TargetLatencyPercentile = math.NaN(), math.NaN() },
 	} {
 		s := states("late", change)
-		left, share, text := s.left(), s.share(), s.line()
+		left, share, text := s.Left(), s.share(), s.line()
 		if left < 0 || s.Elapsed+left < 0 || !(share >= 0 && share <= 1) || strings.ContainsAny(text, "-\n") {
 			t.Errorf("%s: %v left, share %g, %q", name, left, share, text)
 		}

@@ -2,7 +2,6 @@ package progress
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
@@ -13,14 +12,6 @@ import (
 type testState struct {
 	loadgen.Progress
 	now time.Time
-}
-
-// rate is the number of samples per second so far.
-func (s testState) rate() float64 {
-	if s.Elapsed <= 0 {
-		return 0
-	}
-	return float64(s.Completed) / s.Elapsed.Seconds()
 }
 
 // target is the number of samples per second that the test asks for: in Server the target, in Offline the expected rate; 0: none.
@@ -43,38 +34,9 @@ func (s testState) queue() uint64 {
 	return s.Waiting()
 }
 
-// left is how long the test still takes: its planned time and its queries.
-func (s testState) left() time.Duration {
-	if s.AllIssued {
-		if s.DropIn > 0 {
-			return s.DropIn
-		}
-		if s.Completed == 0 || s.Samples <= s.Completed {
-			return 0
-		}
-		return min(seconds(float64(s.Samples-s.Completed)/s.rate()), math.MaxInt64-max(s.Elapsed, 0))
-	}
-	left := s.PlannedDuration - s.Elapsed
-	if s.Test != nil && s.Test.Scenario == loadgen.Offline && s.Samples > s.Completed && s.Completed > 0 {
-		left = max(left, seconds(float64(s.Samples-s.Completed)/s.rate()))
-	}
-	if queries := s.Expected(); queries > s.Issued && s.Issued > 0 {
-		left = max(left, seconds(float64(queries-s.Issued)*s.Elapsed.Seconds()/float64(s.Issued)))
-	}
-	return min(max(left, 0), math.MaxInt64-max(s.Elapsed, 0)) // so that the sum of both is a time
-}
-
-// seconds is a time, up to the longest.
-func seconds(s float64) time.Duration {
-	if s >= math.MaxInt64/1e9 {
-		return math.MaxInt64
-	}
-	return time.Duration(s * 1e9)
-}
-
 // share is the part of the test that is over.
 func (s testState) share() float64 {
-	left := s.left()
+	left := s.Left()
 	if left <= 0 {
 		return 1
 	}
@@ -83,7 +45,7 @@ func (s testState) share() float64 {
 
 // line is the state in one line.
 func (s testState) line() string {
-	text := fmt.Sprintf("%s of %s, %s", units.Number(float64(s.Completed)), units.Count(s.Samples, "sample"), units.Text(s.rate(), "/s"))
+	text := fmt.Sprintf("%s of %s, %s", units.Number(float64(s.Completed)), units.Count(s.Samples, "sample"), units.Text(s.Rate(), "/s"))
 	if s.Accuracy {
 		text = fmt.Sprintf("accuracy, set %d of %d: %s", s.Set, s.Sets, text)
 	} else if target := s.target(); target > 0 {
@@ -105,7 +67,7 @@ func (s testState) line() string {
 	if verdict, why := s.Outlook(); verdict == "INVALID" {
 		text += ", on course for INVALID: " + why
 	}
-	if left := s.left(); left > 0 && (s.PlannedDuration > 0 || !s.Accuracy) {
+	if left := s.Left(); left > 0 && (s.PlannedDuration > 0 || !s.Accuracy) {
 		text += ", " + untilEnd(left)
 	}
 	return text
@@ -144,8 +106,8 @@ func (s testState) numbers() *testNumbers {
 	bound, percentile := s.Bound()
 	outlook, reason := s.Outlook()
 	return &testNumbers{
-		ElapsedNS: int64(s.Elapsed), PlannedNS: int64(s.PlannedDuration), LeftNS: int64(s.left()),
-		Issued: s.Issued, Planned: s.Planned, Completed: s.Completed, Queue: s.queue(), Rate: s.rate(), Target: s.target(),
+		ElapsedNS: int64(s.Elapsed), PlannedNS: int64(s.PlannedDuration), LeftNS: int64(s.Left()),
+		Issued: s.Issued, Planned: s.Planned, Completed: s.Completed, Queue: s.queue(), Rate: s.Rate(), Target: s.target(),
 		P50NS: int64(s.RecentP50), P90NS: int64(s.RecentP90), P99NS: int64(s.RecentP99),
 		BoundNS: int64(bound), Within: s.RecentWithin, Required: percentile, Outlook: outlook, Because: reason,
 	}

@@ -28,6 +28,7 @@ type Live struct {
 	mu      sync.Mutex
 	changed chan struct{} // closed at the next change
 	title   string
+	about   string // engine, device, precision
 	phase   string
 	ended   string // how, and where the results are
 	begun   time.Time
@@ -36,9 +37,9 @@ type Live struct {
 	gauges  charts.Gauges
 }
 
-// NewLive returns the page of the tests of a title.
-func NewLive(title, program string) *Live {
-	return &Live{title: userinput.PrintableLine(title), program: program, changed: make(chan struct{})}
+// NewLive returns the page of the tests of a title. About says what runs them.
+func NewLive(title, about, program string) *Live {
+	return &Live{title: userinput.PrintableLine(title), about: userinput.PrintableLine(about), program: program, changed: make(chan struct{})}
 }
 
 // change makes a change, and tells those who look.
@@ -99,6 +100,7 @@ func (l *Live) Gauge(name, unit string, at time.Time, value float64) {
 type liveState struct {
 	Title   string       `json:"title"`
 	State   string       `json:"state"`
+	Left    string       `json:"left"` // until the end; empty: not known
 	Outlook string       `json:"outlook"`
 	Tone    string       `json:"tone"`
 	Ended   bool         `json:"ended"`
@@ -132,9 +134,13 @@ func (l *Live) state() liveState {
 	r := &report.Results{Scenario: p.Test.Scenario.String(), Test: report.NewTest(*p.Test)}
 	card := func(name, value string) { s.Cards = append(s.Cards, liveCard{name, value}) }
 	card("time", joined([]string{units.Duration(p.Elapsed.Round(time.Second)), planned(p.PlannedDuration)}, " of "))
+	if left := p.Left(); left >= time.Second && !s.Ended {
+		s.Left = units.Duration(left.Round(time.Second)) + " left"
+		card("until the end", units.Duration(left.Round(time.Second)))
+	}
 	card("answered samples", units.Text(float64(p.Completed), ""))
-	if seconds := p.Elapsed.Seconds(); seconds > 0 {
-		rate := units.Text(float64(p.Completed)/seconds, "/s")
+	if p.Elapsed > 0 {
+		rate := units.Text(p.Rate(), "/s")
 		if p.Test.Scenario == loadgen.Server {
 			rate += " of " + units.Text(p.Test.TargetQPS, "/s")
 		}
@@ -265,8 +271,8 @@ func (l *Live) servePage(w http.ResponseWriter) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		err = render(w, "live.html", struct {
 			shell
-			Title string
-		}{s, l.title})
+			Title, About string
+		}{s, l.title, l.about})
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)

@@ -26,7 +26,7 @@ func traffic(seconds int) loadgen.Progress {
 
 // A test that runs is shown with the figures of its page, at each change, until the run ends.
 func TestLivePage(t *testing.T) {
-	live := NewLive("resnet50 Server", "mlperf 1")
+	live := NewLive("resnet50 Server", "onnxruntime, cpu", "mlperf 1")
 	server := httptest.NewServer(live)
 	defer server.Close()
 	get := func(path string) *http.Response {
@@ -38,7 +38,7 @@ func TestLivePage(t *testing.T) {
 		return r
 	}
 	page, err := io.ReadAll(get("/").Body)
-	if err != nil || !strings.Contains(string(page), "connect-src &#39;self&#39;") || !strings.Contains(string(page), `"live":true`) {
+	if err != nil || !strings.Contains(string(page), "connect-src &#39;self&#39;") || !strings.Contains(string(page), `"live":true`) || !strings.Contains(string(page), "onnxruntime, cpu") {
 		t.Errorf("%v: %.400s", err, page)
 	}
 	harmless(t, string(page))
@@ -84,7 +84,7 @@ func TestLivePage(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"time 3 s of 60 s; ", "answered samples 250; ", "p99 of recent queries 9 ms of 10 ms; ", "waiting 50; ", "queries, of early stopping 300 of 459; ",
+		"time 3 s of 60 s; ", "until the end 57 s; ", "answered samples 250; ", "p99 of recent queries 9 ms of 10 ms; ", "waiting 50; ", "queries, of early stopping 300 of 459; ",
 		"throughput due 100 100 100 answered 50 100 100 ", "queue waiting or being answered 50 50 50 ", "p99 9000000 9000000 9000000 ", "tokens 7 7 7 ",
 	} {
 		if !strings.Contains(text.String(), want) {
@@ -117,7 +117,7 @@ func TestLivePage(t *testing.T) {
 
 // A page of another site that resolves its name to this machine reads nothing.
 func TestLivePageIsForThisMachine(t *testing.T) {
-	live := NewLive("a", "p")
+	live := NewLive("a", "", "p")
 	for _, c := range []struct {
 		method, host, path string
 		want               int

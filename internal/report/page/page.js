@@ -193,7 +193,7 @@ if (D.live) {
   var shape = function (list) { return JSON.stringify(list.map(function (f) { return [f.id, f.wide, f.x.log, f.y.log, f.series.map(function (s) { return s.label; })]; })); };
   source.onmessage = function (e) {
     var s = JSON.parse(e.data);
-    document.title = s.title + " · " + s.state;
+    document.title = (s.left || s.state) + " · " + s.title;
     get("title").textContent = s.title; get("state").textContent = s.state; get("outlook").textContent = s.outlook;
     get("banner").className = "banner " + s.tone;
     get("cards").textContent = "";

@@ -211,9 +211,11 @@ func TestNoTextCanBecomeMarkup(t *testing.T) {
 	poison(reflect.ValueOf(&list).Elem(), hostile)
 	harmless(t, written(t, func(w io.Writer) error { return Compare(w, list, hostile) }))
 
-	suite := Suite{Rows: []SuiteRow{{Reasons: []string{""}, Missed: true}}, Limitations: []string{""}, Missing: []string{""}}
+	suite := Suite{Rows: []SuiteRow{{Reasons: []string{""}, Missed: true}}, Missing: []string{""}}
 	poison(reflect.ValueOf(&suite).Elem(), hostile)
-	harmless(t, written(t, func(w io.Writer) error { return WriteSuite(w, suite, nil, hostile) }))
+	harmless(t, written(t, func(w io.Writer) error {
+		return WriteSuite(w, suite, []report.Run{{Folder: hostile, Results: r}}, hostile)
+	}))
 
 	standing := &published.Standing{Run: report.Run{Results: r}, Value: 2, Results: []published.Result{{Value: 1}, {Value: 5}}, Notes: []string{""}}
 	poison(reflect.ValueOf(&standing.Results).Elem(), hostile)

@@ -30,7 +30,7 @@ func TestElementsAreClosedInOrder(t *testing.T) {
 		"many runs":    written(t, func(w io.Writer) error { return Runs(w, manyLines(), []report.Run{{Folder: "a", Results: r}}, "p") }),
 		"no runs":      written(t, func(w io.Writer) error { return Runs(w, nil, nil, "p") }),
 		"a suite": written(t, func(w io.Writer) error {
-			return WriteSuite(w, Suite{Left: "1 run", Missing: []string{"m"}, Rows: []SuiteRow{{Benchmark: "b", Page: "p", AccuracyPage: "a", Missed: true, Reasons: []string{"r"}}}}, manyLines(), "p")
+			return WriteSuite(w, Suite{Left: "1 run", Missing: []string{"m"}, Rows: []SuiteRow{{Benchmark: "b", Page: "p", AccuracyPage: "a", Missed: true, Reasons: []string{"r"}}}}, []report.Run{{Folder: "a", Results: r}}, "p")
 		}),
 		"no comparison": written(t, func(w io.Writer) error { return Compare(w, nil, "p") }),
 	}

@@ -1,18 +1,22 @@
 package page
 
 import (
+	"cmp"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/figures"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // A Suite is the outcome of a suite as its page shows it.
 type Suite struct {
-	Title, Sub           string
-	Rows                 []SuiteRow
-	Left                 string // what was not run yet; empty: nothing
-	Limitations, Missing []string
+	Title, Sub string
+	Rows       []SuiteRow
+	Left       string // what was not run yet; empty: nothing
+	Missing    []string
 }
 
 // A SuiteRow is a benchmark in a scenario: its speed and its accuracy.
@@ -22,6 +26,10 @@ type SuiteRow struct {
 	Page, AccuracyPage string
 	Reasons            []string // for what is not VALID, or not known
 	Missed             bool     // the target of the accuracy
+	// Folder and AccuracyFolder are those of the runs, as they were found.
+	Folder, AccuracyFolder string
+
+	Energy, Marks string // WriteSuite fills them in: of a sample; numbers of the limitations of its runs
 }
 
 // Tone is the class of the result.
@@ -38,14 +46,60 @@ func (r SuiteRow) Tone() string {
 type suitePage struct {
 	shell
 	Suite
+	System         string // what all runs share
+	Energy         bool   // of some row
+	Shared, Others []string
 }
 
-// WriteSuite writes the page of a suite: its table, with links to the pages of its runs, and charts of the lines, which are
-// those runs.
-func WriteSuite(w io.Writer, s Suite, lines []report.Line, program string) error {
-	shell, err := newShell(figures.Many(lines), program)
+// WriteSuite writes the page of a suite: what it ran on, its table, with links to the pages of its runs and the limitations of those, and
+// charts of the runs.
+func WriteSuite(w io.Writer, s Suite, runs []report.Run, program string) error {
+	shell, err := newShell(figures.Many(report.Lines(runs, nil, 0)), program)
 	if err != nil {
 		return err
 	}
-	return render(w, "suite.html", suitePage{shell, s})
+	p := suitePage{shell: shell, Suite: s, System: sharedSystem(runs)}
+	var marks map[string]string
+	p.Shared, p.Others, marks = limitations(runs)
+	p.Rows = slices.Clone(s.Rows)
+	for i := range p.Rows {
+		row := &p.Rows[i]
+		row.Marks = union(marks[row.Folder], marks[row.AccuracyFolder])
+		for _, r := range runs {
+			if r.Folder == row.Folder && r.Results.Energy != nil && r.Results.Energy.JoulesPerSample > 0 {
+				row.Energy, p.Energy = units.Text(r.Results.Energy.JoulesPerSample, "J"), true
+			}
+		}
+	}
+	return render(w, "suite.html", p)
+}
+
+// sharedSystem is what all runs say of machine and engine.
+func sharedSystem(runs []report.Run) string {
+	var list []pair
+	shown := []string{"host", "processor", "memory", "system", "engine", "device"}
+	for i, r := range runs {
+		of := slices.DeleteFunc(system(r.Results), func(p pair) bool { return !slices.Contains(shown, p.Name) })
+		if i == 0 {
+			list = of
+		}
+		list = slices.DeleteFunc(list, func(p pair) bool { return !slices.Contains(of, p) })
+	}
+	var values []string
+	for _, p := range list {
+		values = append(values, p.Value)
+	}
+	return joined(values, " · ")
+}
+
+// union are the marks of two runs, each once.
+func union(a, b string) string {
+	var all []string
+	for mark := range strings.SplitSeq(a+", "+b, ", ") {
+		if mark != "" && !slices.Contains(all, mark) {
+			all = append(all, mark)
+		}
+	}
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
+	return strings.Join(all, ", ")
 }
