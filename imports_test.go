@@ -44,6 +44,13 @@ func TestRoomsDoNotImportEachOther(t *testing.T) {
 			t.Errorf("%s and %s import each other: %s, %s", pair[0], pair[1], why, back)
 		}
 	}
+	rooms := map[string]bool{}
+	for name := range packages(t) {
+		rooms[room(name)] = true
+	}
+	if delete(rooms, ""); len(rooms) > 26 {
+		t.Errorf("internal has %d rooms, at most 26 are a table of contents: what has one user lives with it", len(rooms))
+	}
 	if len(imports) < 50 {
 		t.Errorf("%d imports between rooms", len(imports))
 	}

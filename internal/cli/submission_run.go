@@ -13,12 +13,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mlperf-go/mlperf/internal/compliance"
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/submission/assemble"
+	"github.com/mlperf-go/mlperf/internal/submission/compliance"
 	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )

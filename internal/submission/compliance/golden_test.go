@@ -30,7 +30,7 @@ func scoreLines(text string) string {
 // The reference's scripts and checker passed this tree (internal/submission/checker/testdata).
 func TestGoldenTree(t *testing.T) {
 	tree := t.TempDir()
-	testenv.Extract(t, "../submission/checker/testdata/v6.1.tar.gz", tree)
+	testenv.Extract(t, "../checker/testdata/v6.1.tar.gz", tree)
 	for _, scenario := range []string{"SingleStream", "MultiStream", "Offline"} {
 		for _, test := range []string{test01, test04} {
 			folder := filepath.Join(tree, "closed/ExampleOrg/results/board1/resnet50", scenario)

@@ -286,7 +286,7 @@ func TestEntropiesAreThoseOfTheScript(t *testing.T) {
 		}
 		return list
 	}
-	known := records("../accuracy/testdata/logs/dlrmv3/log_a.json.gz")
+	known := records("../../accuracy/testdata/logs/dlrmv3/log_a.json.gz")
 	if v := verified(t, test08, pair01(t, known, records("testdata/dlrmv3/test08_a.json.gz")), Options{}); !v.Passed || !strings.Contains(strings.Join(v.Facts, ""), "15 of 15 recommendations") {
 		t.Errorf("equal predictions: %+v", v)
 	}
