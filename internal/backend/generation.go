@@ -3,8 +3,10 @@ package backend
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A Generator is a session that answers prompts with text, token by token. Its methods may be called from
@@ -30,6 +32,7 @@ type Generator interface {
 type Texts struct {
 	IDs         bool    // prompts have token ids too
 	Chat        bool    // prompts are conversations, unless they go as token ids
+	ChatOnly    bool    // and have what only chats have: images, tools, further turns
 	Least       bool    // some answers have a least number of tokens
 	KeepSpecial bool    // special tokens are a part of answers
 	Logged      bool    // answers are kept as token ids
@@ -52,15 +55,38 @@ type Prompt struct {
 	Exact     bool   // the answer goes on to MaxTokens, whatever it says
 	Stop      string // a text that ends the answer; empty: none
 
+	Tools, ToolChoice jsontext.Value // that the answer may call; nil: none
+
+	// Turns follow one after the other, each after the answer to the one before; nil: the prompt is no conversation.
+	Turns []Turn
+
 	// Told is the number of its tokens as the server counts them; 0: it does not say. It is written and read
 	// with sync/atomic.
 	Told int32
 }
 
+// A Turn is what a conversation goes on with after an answer.
+type Turn struct {
+	Answer    *Message      // the answer before it that is recorded and takes the place of the real one; nil: the real one
+	Messages  []Message     // that are new
+	Delay     time.Duration // after the end of the answer
+	MaxTokens int           // of the answer
+}
+
 // A Message is a part of a conversation.
 type Message struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
+	Role    string         `json:"role"`
+	Content string         `json:"content"`
+	Raw     jsontext.Value `json:"-"` // the message as servers receive it, if it has more than the text: images, calls of tools; nil: it has not
+}
+
+// MarshalJSON implements json.Marshaler.
+func (m Message) MarshalJSON() ([]byte, error) {
+	if m.Raw != nil {
+		return m.Raw, nil
+	}
+	type plain Message
+	return json.Marshal(plain(m), jsontext.AllowInvalidUTF8(true)) // as the request around it
 }
 
 // A Sink takes an answer, whose memory is valid during the call only.
@@ -102,6 +128,12 @@ type Generated struct {
 	Most        int64  // requests under way at once, at most
 	Servers     []ServerLoad
 	Finished    map[string]int64 // answers by finish_reason
+	Turns       []TurnTimes      // of conversations, by the number of the turn
+}
+
+// TurnTimes are the times of the turns of conversations that have the same number. They count from when a turn was due.
+type TurnTimes struct {
+	FirstToken, Whole Spread
 }
 
 // A TokenCheck compares the numbers of tokens that servers tell with others.

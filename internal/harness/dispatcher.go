@@ -119,6 +119,7 @@ type promptReply struct {
 	dispatcher *dispatcher
 	task       task
 	done       bool
+	paused     time.Duration
 	response   [1]loadgen.QuerySampleResponse
 }
 
@@ -133,10 +134,13 @@ func (a *promptReply) FirstToken(_ int, token []byte) {
 // Trace implements workload.TracedReply.
 func (a *promptReply) Trace(int) *backend.Trace { return a.dispatcher.traces.begin(a.task.sample.ID) }
 
+// Paused implements workload.PausedReply.
+func (a *promptReply) Paused(_ int, d time.Duration) { a.paused = d }
+
 // Done implements workload.Reply.
 func (a *promptReply) Done(_ int, response []byte, tokens int) {
 	a.done = true
-	a.response[0] = loadgen.QuerySampleResponse{ID: a.task.sample.ID, Data: response, NTokens: int32(tokens)}
+	a.response[0] = loadgen.QuerySampleResponse{ID: a.task.sample.ID, Data: response, NTokens: int32(tokens), Paused: a.paused}
 	a.dispatcher.sut.to.done(a.task, a.response[:])
 	a.response[0] = loadgen.QuerySampleResponse{}
 }

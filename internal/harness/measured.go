@@ -108,7 +108,11 @@ func (r *run) measured(ctx context.Context, traffic *loadgen.Result, dir string)
 	if r.cfg.BuiltInData {
 		alike = r.workload.Samples // answers are letters and numbers
 	}
-	r.servers.judgeTokens(t.Generation, alike, r.workload.Samples)
+	bound := time.Duration(0)
+	if s := r.cfg.Settings; s.Scenario == loadgen.Server && s.UseTokenLatencies {
+		bound = s.ServerTTFTLatency
+	}
+	r.servers.judgeTokens(t.Generation, alike, r.workload.Samples, bound)
 	t.Servers, t.Metrics = r.servers.Servers, r.gauges.servers()
 	r.addAnswers(t)
 	if r.workload.Prompts != nil {

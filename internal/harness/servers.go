@@ -10,6 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -109,8 +110,23 @@ func (c *serverCheck) compare(a backend.Account, restarted bool, samples uint64,
 	}
 }
 
-// judgeTokens judges the numbers of tokens that servers tell, and their answers. Some samples' reference answers are alike.
-func (c *serverCheck) judgeTokens(g *report.Generation, alike, samples int) {
+// lateTurns says which turns of conversations after the first, whose first tokens LoadGen judges, have late first tokens; 0: there is no bound.
+func lateTurns(turns []report.Turn, bound time.Duration) string {
+	var late []string
+	for i, t := range turns[min(1, len(turns)):] {
+		if l := t.FirstTokenNS; bound > 0 && l != nil && l.P99 > int64(bound) {
+			late = append(late, fmt.Sprintf("%s in turn %d", units.Duration(time.Duration(l.P99)), i+2))
+		}
+	}
+	if late == nil {
+		return ""
+	}
+	return fmt.Sprintf("time to first token at the 99th percentile must be at most %s in each turn: %s", units.Duration(bound), strings.Join(late, ", "))
+}
+
+// judgeTokens judges the numbers of tokens that servers tell, and their answers, of which turns may have a bound of the first token. Some
+// samples' reference answers are alike.
+func (c *serverCheck) judgeTokens(g *report.Generation, alike, samples int, bound time.Duration) {
 	if g == nil {
 		return
 	}
@@ -120,6 +136,9 @@ func (c *serverCheck) judgeTokens(g *report.Generation, alike, samples int) {
 		c.Problems = append(c.Problems, fmt.Sprintf("%d of %d answers ended without a finish_reason, before the server gave one: they may have been broken off", without, g.Answers))
 	default:
 		c.limit(limitation.Limitation{ID: limitation.UncertainEnds, Value: fmt.Sprint(without)})
+	}
+	if late := lateTurns(g.Turns, bound); late != "" {
+		c.Problems = append(c.Problems, late)
 	}
 	check := g.TokenCheck
 	if fault := check.Fault(); fault != "" {
@@ -173,6 +192,9 @@ func (r *run) generation(test *loadgen.Result) *report.Generation {
 		Counted: m.Counted, Tokenized: m.Tokenized, Finished: m.Finished, Cores: r.cfg.ClientCores,
 		FirstTokenFromSendNS: spread(m.FirstToken), LatencyFromSendNS: spread(m.Whole), PerTokenNS: spread(m.PerToken), BetweenPiecesNS: spread(m.Between), HandoverNS: spread(d.handover.Spread()),
 	}
+	for _, t := range m.Turns {
+		g.Turns = append(g.Turns, report.Turn{FirstTokenNS: spread(t.FirstToken), LatencyNS: spread(t.Whole), Answers: int64(t.Whole.Count)})
+	}
 	for _, f := range m.Failures {
 		g.Failures = append(g.Failures, report.GenerationFailures(f))
 	}
@@ -199,11 +221,13 @@ func (r *run) generation(test *loadgen.Result) *report.Generation {
 		answered++
 		tokens += int64(sample.Tokens)
 		first := sample.FirstToken >= 0 && sample.FirstToken-sample.Start <= s.ServerTTFTLatency
-		if first && (sample.Tokens < 2 || (sample.Completed-sample.FirstToken)/time.Duration(sample.Tokens-1) <= s.ServerTPOTLatency) {
+		if first && sample.PerToken() <= s.ServerTPOTLatency {
 			good++ // it kept both bounds by itself
 		}
 	})
-	g.RequestsPerSecond = per(answered, p.LastCompletion)
+	if g.RequestsPerSecond = per(answered, p.LastCompletion); len(g.Turns) > 0 {
+		g.ConversationsPerSecond, g.RequestsPerSecond = g.RequestsPerSecond, per(g.Answers, p.LastCompletion)
+	}
 	g.TokensPerSecond = per(tokens, p.LastCompletion)
 	if s.Scenario != loadgen.Server {
 		return g

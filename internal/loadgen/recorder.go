@@ -64,6 +64,7 @@ type block struct {
 	// Only with token latencies, for each sample:
 	firstToken []atomic.Int64 // as slots
 	tokens     []atomic.Int32
+	paused     []atomic.Int64 // ns between the first token and the completion that are none of the tokens
 }
 
 // blockSamples is the number of samples in a block: large enough to be allocated
@@ -140,6 +141,7 @@ func (r *recorder) grow(t *traffic, e *EffectiveSettings, keep func() bool) bool
 	if r.tokens {
 		b.firstToken = make([]atomic.Int64, samples)
 		b.tokens = make([]atomic.Int32, samples)
+		b.paused = make([]atomic.Int64, samples)
 	}
 	n := 0
 	for ; n < queries && (t.endless || t.wanted()); n++ {
@@ -253,6 +255,7 @@ func (r *recorder) complete(responses []QuerySampleResponse) {
 		n++
 		if b.tokens != nil {
 			b.tokens[slot].Store(responses[i].NTokens)
+			b.paused[slot].Store(int64(responses[i].Paused))
 			r.checkTokens(b, slot)
 		}
 		if r.logs(b, slot) {

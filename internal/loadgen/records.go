@@ -97,7 +97,7 @@ func (r *recorder) timesPerToken() values {
 		if first < 0 || n < leastTokens {
 			return 0, false
 		}
-		return (done - first) / (n - 1), true
+		return (done - first - b.paused[i].Load()) / (n - 1), true
 	})
 }
 
@@ -151,6 +151,7 @@ func (r *recorder) eachSample(f func(SampleRecord)) {
 				if b.firstToken != nil {
 					record.FirstToken = time.Duration(max(b.firstToken[i].Load()-slotDone, -1))
 					record.Tokens = int(b.tokens[i].Load())
+					record.Paused = time.Duration(b.paused[i].Load())
 				}
 				f(record)
 			}

@@ -224,9 +224,18 @@ type SampleRecord struct {
 	Completed time.Duration // negative if it was never completed
 	// FirstToken is the instant of the first token; negative if none was reported.
 	FirstToken time.Duration
-	Tokens     int // as reported
+	Tokens     int           // as reported
+	Paused     time.Duration // of the time after the first token, none of the tokens
 	// GeneratorDelay is the generator's own part of the time from Start to Issued.
 	GeneratorDelay time.Duration
+}
+
+// PerToken is the mean time of the tokens after the first; 0 without them.
+func (s SampleRecord) PerToken() time.Duration {
+	if s.Tokens < leastTokens {
+		return 0
+	}
+	return (s.Completed - s.FirstToken - s.Paused) / time.Duration(s.Tokens-1)
 }
 
 // EachAccuracySample passes the record of every sample that was issued in accuracy mode to

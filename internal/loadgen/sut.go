@@ -1,6 +1,9 @@
 package loadgen
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // A QuerySampleIndex names an item of data of a QSL, counted from 0.
 type QuerySampleIndex uint32
@@ -20,6 +23,8 @@ type QuerySampleResponse struct {
 	ID      ResponseID
 	NTokens int32  // output tokens, if the test measures token latencies
 	Data    []byte // for the accuracy log; copied before Complete returns
+	// Paused is the part of the time after the first token that is none of the tokens: between the turns of a conversation.
+	Paused time.Duration
 }
 
 // A Query is a set of samples that the test issues together. It is a small value

@@ -513,19 +513,30 @@ type Generation struct {
 	Prompts    int64       `json:"different_prompts,omitempty"` // that were answered
 	Distinct   int64       `json:"different_answers,omitempty"` // to these
 
+	Turns []Turn `json:"turns,omitempty"` // of conversations, by their number; the last one has those after the 64th too
+
 	FirstTokenFromSendNS *Latencies `json:"first_token_from_send_ns,omitempty"`
 	PerTokenNS           *Latencies `json:"per_token_ns,omitempty"`
 	LatencyFromSendNS    *Latencies `json:"latency_from_send_ns,omitempty"`
 	BetweenPiecesNS      *Latencies `json:"inter_token_ns,omitempty"`
 	HandoverNS           *Latencies `json:"handover_ns,omitempty"` // from issue until the request is made
 
-	RequestsPerSecond     float64  `json:"requests_per_second,omitempty"`
-	TokensPerSecond       float64  `json:"tokens_per_second,omitempty"`             // until the last answer
-	TokensPerSecondIssued float64  `json:"tokens_per_second_last_issued,omitempty"` // until the answer to the last request
-	Goodput               *Goodput `json:"goodput,omitempty"`
+	RequestsPerSecond      float64  `json:"requests_per_second,omitempty"`
+	ConversationsPerSecond float64  `json:"conversations_per_second,omitempty"`      // each of several requests
+	TokensPerSecond        float64  `json:"tokens_per_second,omitempty"`             // until the last answer
+	TokensPerSecondIssued  float64  `json:"tokens_per_second_last_issued,omitempty"` // until the answer to the last request
+	Goodput                *Goodput `json:"goodput,omitempty"`
 
 	CPUCores float64 `json:"client_cpu_cores"` // that this client kept busy, on average
 	Cores    int     `json:"client_cores"`
+}
+
+// A Turn has the answers to the turns of conversations with one number. Times count from when a turn was due: the first from its issue, the
+// others from the end of the answer before and the delay.
+type Turn struct {
+	Answers      int64      `json:"answers"`
+	FirstTokenNS *Latencies `json:"first_token_ns,omitempty"`
+	LatencyNS    *Latencies `json:"latency_ns,omitempty"`
 }
 
 // A TokenCheck compares the numbers of tokens that servers tell with others.

@@ -119,7 +119,7 @@ func (r *Results) JudgeObjectives(objectives []Objective, p *loadgen.Performance
 		if a.Completed >= 0 &&
 			(latency < 0 || a.Completed-a.Start <= latency) &&
 			(firstToken < 0 || streamed && a.FirstToken-a.Start <= firstToken) &&
-			(perToken < 0 || streamed && (a.Completed-a.FirstToken)/time.Duration(max(a.Tokens-1, 1)) <= perToken) {
+			(perToken < 0 || streamed && a.PerToken() <= perToken) {
 			s.Good++
 		}
 	})

@@ -534,7 +534,19 @@ func generationLines(b *strings.Builder, e *Generation) {
 	latencyLine(b, "from send: time to first token", e.FirstTokenFromSendNS)
 	latencyLine(b, "from send: latency", e.LatencyFromSendNS)
 	latencyLine(b, "inter-token latency", e.BetweenPiecesNS)
+	const shown = 8
+	for i, t := range e.Turns[:min(shown, len(e.Turns))] {
+		latencyLine(b, fmt.Sprintf("turn %d (%s): time to first token", i+1, units.Count(t.Answers, "answer")), t.FirstTokenNS)
+	}
+	if n := len(e.Turns); n > shown {
+		fmt.Fprintf(b, "  turns %d to %d: results.json has their times\n", shown+1, n)
+	}
 	if e.TokensPerSecond > 0 {
+		what := "requests/s"
+		if e.ConversationsPerSecond > 0 {
+			what = "conversations/s"
+			fmt.Fprintf(b, "  %s of", units.Text(e.ConversationsPerSecond, what))
+		}
 		fmt.Fprintf(b, "  %s, %s until the last answer", units.Text(e.RequestsPerSecond, "requests/s"), units.Text(e.TokensPerSecond, "tokens/s"))
 		if e.TokensPerSecondIssued > 0 {
 			fmt.Fprintf(b, ", %s until the answer to the last request", units.Text(e.TokensPerSecondIssued, "tokens/s"))
@@ -549,7 +561,7 @@ func generationLines(b *strings.Builder, e *Generation) {
 		}
 		fmt.Fprintf(b, "; ended by %s\n", strings.Join(ends, ", "))
 		if g := e.Goodput; g != nil {
-			fmt.Fprintf(b, "  goodput: %s, %d of %d kept TTFT ≤ %s and TPOT ≤ %s\n", units.Text(g.RequestsPerSecond, "requests/s"), g.Requests, g.Of, nanoseconds(g.FirstTokenNS), nanoseconds(g.PerTokenNS))
+			fmt.Fprintf(b, "  goodput: %s, %d of %d kept TTFT ≤ %s and TPOT ≤ %s\n", units.Text(g.RequestsPerSecond, what), g.Requests, g.Of, nanoseconds(g.FirstTokenNS), nanoseconds(g.PerTokenNS))
 		}
 	}
 	limit := "no limit"

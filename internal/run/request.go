@@ -106,10 +106,16 @@ type Prompts struct {
 	// Prompts that are made up begin with one of so many texts, of so many words or tokens; 0: they share nothing.
 	Prefixes    int
 	PrefixWords prompts.Lengths
-	Route       string // auto, chat or completions; empty: auto
-	Stream      string // auto, on or off; empty: auto
-	Extras      openai.Extras
-	Artifacts   string // folder for the files that mlcommons/endpoints writes; empty: none
+	// Conversations are made up like prompts, if there are any. Turns are how many turns they have, or those of the file at most; Delays come
+	// before the turns after the first, which follow the answers of the server, or those of the file.
+	Conversations int
+	Turns         prompts.Lengths
+	Delays        prompts.Delays
+	Recorded      bool
+	Route         string // auto, chat or completions; empty: auto
+	Stream        string // auto, on or off; empty: auto
+	Extras        openai.Extras
+	Artifacts     string // folder for the files that mlcommons/endpoints writes; empty: none
 }
 
 // FindPeak is the mode that searches the highest load. It consists of tests in LoadGen's performance mode.
@@ -239,10 +245,10 @@ func (q *Request) checkPrompts() error {
 	p := q.Prompts
 	if !q.asksServers() {
 		given := userinput.FirstSet(
-			[]string{"synthetic_prompts", "prompt_words", "answer_tokens", "route", "stream", "endpoints_artifacts", "header", "extra_body",
-				"prefixes", "prefix_words"},
-			p.Synthetic != 0, p.Words != "", p.Answer != "", p.Route != "", p.Stream != "", p.Artifacts != "", len(p.Extras.Headers) > 0,
-			len(p.Extras.Body) > 0, p.Prefixes != 0, p.PrefixWords != "",
+			[]string{"synthetic_prompts", "prompt_words", "answer_tokens", "route", "stream", "endpoints_artifacts", "header", "extra_body", "prefixes", "prefix_words",
+				"conversation_num", "conversation_turns", "conversation_turn_delay", "recorded_answers"},
+			p.Synthetic != 0, p.Words != "", p.Answer != "", p.Route != "", p.Stream != "", p.Artifacts != "", len(p.Extras.Headers) > 0, len(p.Extras.Body) > 0, p.Prefixes != 0, p.PrefixWords != "",
+			p.Conversations != 0, p.Turns != "", p.Delays != "", p.Recorded,
 		)
 		if given != "" {
 			return userinput.Errorf(given, "is about servers of text: the engine is %s and must be %s", q.Engine.Name, engine.OpenAI)
@@ -253,12 +259,12 @@ func (q *Request) checkPrompts() error {
 	for _, n := range []struct {
 		field string
 		value int
-	}{{"synthetic_prompts", p.Synthetic}, {"prefixes", p.Prefixes}} {
+	}{{"synthetic_prompts", p.Synthetic}, {"prefixes", p.Prefixes}, {"conversation_num", p.Conversations}} {
 		if n.value < 0 || n.value > most {
 			return userinput.Invalid(n.field, n.value, "from 1 to "+strconv.Itoa(most)+", or 0 for the default")
 		}
 	}
-	for field, lengths := range map[string]prompts.Lengths{"prompt_words": p.Words, "answer_tokens": p.Answer, "prefix_words": p.PrefixWords} {
+	for field, lengths := range map[string]prompts.Lengths{"prompt_words": p.Words, "answer_tokens": p.Answer, "prefix_words": p.PrefixWords, "conversation_turns": p.Turns} {
 		if err := lengths.Check(); err != nil {
 			return userinput.Wrap(field, err)
 		}
@@ -268,8 +274,22 @@ func (q *Request) checkPrompts() error {
 			return err
 		}
 	}
-	synthetic, free := p.Synthetic > 0, q.freePrompts()
+	if err := p.Delays.Check(); err != nil {
+		return userinput.Wrap("conversation_turn_delay", err)
+	}
+	synthetic, free := p.Synthetic > 0 || p.Conversations > 0, q.freePrompts()
+	about := userinput.FirstSet([]string{"conversation_num", "conversation_turns", "conversation_turn_delay", "recorded_answers"}, p.Conversations > 0, p.Turns != "", p.Delays != "", p.Recorded)
 	switch {
+	case about != "" && !free:
+		return userinput.Errorf(about, "%s has prompts of one turn", q.Model)
+	case p.Synthetic > 0 && p.Conversations > 0:
+		return userinput.Errorf("conversation_num", "are made up instead of synthetic_prompts: give one of the two")
+	case p.Synthetic > 0 && about != "":
+		return userinput.Errorf(about, "is about conversations: give conversation_num instead of synthetic_prompts")
+	case p.Recorded && (p.Conversations > 0 || p.Turns == ""):
+		return userinput.Errorf("recorded_answers", "are those of a file with conversations: give dataset_path and conversation_turns")
+	case p.Delays != "" && p.Conversations == 0 && p.Turns == "":
+		return userinput.Errorf("conversation_turn_delay", "comes before the turns of conversations: give conversation_turns")
 	case q.Instances != 0 || q.MaxBatch != 0:
 		return userinput.Errorf("instances", "the engine %s has no batches and no workers, it sends each sample by itself: give concurrency", engine.OpenAI)
 	case free && !synthetic && q.DatasetPath == "":

@@ -140,8 +140,8 @@ func (r *Resolved) lookUp() (err error) {
 	case q.freePrompts():
 		p := q.Prompts
 		r.model = prompts.Model(prompts.Config{
-			Name: cmp.Or(prompts.NameOf(q.Engine.Remote.Model), "endpoint"), Synthetic: p.Synthetic, Words: p.Words, Answer: p.Answer, Exact: q.exact(),
-			Prefixes: p.Prefixes, PrefixWords: p.PrefixWords, All: q.replays(),
+			Name: cmp.Or(prompts.NameOf(q.Engine.Remote.Model), "endpoint"), Synthetic: max(p.Synthetic, p.Conversations), Words: p.Words, Answer: p.Answer, Exact: q.exact(),
+			Prefixes: p.Prefixes, PrefixWords: p.PrefixWords, All: q.replays(), Turns: p.turns(), Delays: p.Delays, Recorded: p.Recorded,
 		})
 	case q.ownModel() && q.Engine.Name == engine.OIP:
 		remote, file := &q.Engine.Remote, q.ModelPath
@@ -213,9 +213,17 @@ func servedName(file string) string {
 	return name
 }
 
+// turns are how many turns conversations have: those that are made up have 4.
+func (p Prompts) turns() prompts.Lengths {
+	if p.Conversations > 0 {
+		return cmp.Or(p.Turns, "4")
+	}
+	return p.Turns
+}
+
 // exact reports whether responses have to be as long as their limit: those to synthetic prompts, after which models end
 // anywhere.
-func (q *Request) exact() bool { return q.Prompts.Synthetic > 0 }
+func (q *Request) exact() bool { return q.Prompts.Synthetic > 0 || q.Prompts.Conversations > 0 }
 
 // settings merges rules, conf files and overrides.
 func (r *Resolved) settings() error {

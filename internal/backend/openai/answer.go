@@ -48,6 +48,7 @@ type answer struct {
 	reasons      int   // pieces that are reasoning
 	reasoning    bool  // the last piece is
 	shown        bool  // a piece was
+	calls        int   // of tools
 	hidden       int64 // tokens of reasoning as the server says
 	usage        int64 // tokens as the server says; check takes hidden ones off, since nothing shows that they exist
 	told         bool  // usage came after the end
@@ -281,20 +282,21 @@ func (a *answer) parse(e *event, data []byte) *failure {
 	if len(e.Choices) > 1 || choice.Index != 0 {
 		return failf(kindChoices, "asked was for one answer, and the server sent choice %d", e.Choices[len(e.Choices)-1].Index)
 	}
-	if choice.Delta.calls() || choice.Message.calls() {
-		return failf(kindOff+" (tool_calls)", "the answer calls a tool, and no request offers tools")
+	offered := len(a.prompt.Tools) > 0
+	if called := choice.Delta.calls() || choice.Message.calls(); called && !offered {
+		return failf(kindOff+" (tool_calls)", "the answer calls a tool, and its request offers none")
 	}
 	if reason := choice.FinishReason; reason != "" {
 		a.session.givesReasons.Store(true)
 		a.finish = a.session.quote(reason)
-		if f := checkFinish(a.finish); f != nil {
+		if f := checkFinish(a.finish); f != nil && !(offered && a.finish == toolCalls) {
 			return f
 		}
 	}
 	reasons, text := e.texts()
 	a.reasoning = len(reasons) > 0
 	a.shown = a.shown || a.reasoning
-	if err := cmp.Or(a.add(reasons, nil), a.add(text, choice.TokenIDs)); err != nil {
+	if err := cmp.Or(a.add(reasons, nil), a.add(text, choice.TokenIDs), a.addCalls(choice.Delta.ToolCalls, choice.Message.ToolCalls)); err != nil {
 		return a.malformed(err, data)
 	}
 	return nil
@@ -337,6 +339,9 @@ func (s *session) mostHidden() int64 {
 	return 4
 }
 
+// mostAroundCall is how many tokens a model may write around the name and the arguments of a call of a tool, which servers take out.
+const mostAroundCall = 64
+
 // fewestRuns is how many pieces an answer must have, each of them several times in a row, to have been repeated.
 const fewestRuns = 8
 
@@ -360,10 +365,12 @@ func (a *answer) check() *failure {
 		return failf(kindEmpty, "the server ended the answer (%q) without a text, and tells of no tokens", a.finish)
 	case a.usage > 0 && int64(a.pieces-a.reasons) > a.usage:
 		return failf(kindPieces, "the answer came in %d pieces, and has %d tokens as the server says: something was sent twice", a.pieces, a.usage)
-	case told > most+a.session.mostHidden() && !a.prompt.Exact:
+	case told > most+a.session.mostHidden()+int64(a.calls)*mostAroundCall && !a.prompt.Exact:
 		return failf(kindNoText, "the answer has %d tokens as the server says, and its text %d bytes", told, len(a.text))
 	case !a.single && a.times > 1 && a.runs >= fewestRuns:
 		return failf(kindRepeated, "the answer came in %d pieces, each several times in a row", a.pieces)
+	case a.finish == toolCalls && a.calls == 0:
+		return failf(kindOff, "the answer has the finish_reason %q, and calls no tool", a.finish)
 	case a.finish == "" && a.session.givesReasons.Load():
 		return failf(kindNoReason, "the answer ended after %d bytes without a finish_reason, which the server gives elsewhere: it may have been broken off", len(a.text))
 	}

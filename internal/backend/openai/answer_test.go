@@ -94,8 +94,10 @@ func answering(kind, answer string) http.Handler {
 }
 
 // readStream reads a stream as the answer to a prompt without a limit.
-func readStream(stream io.Reader) (*answer, *failure) {
-	a := &answer{session: &session{config: Config{Stream: true}, stats: newStats(), servers: &servers{}}, prompt: &backend.Prompt{}, sink: discard{}}
+func readStream(stream io.Reader) (*answer, *failure) { return readStreamOf(&backend.Prompt{}, stream) }
+
+func readStreamOf(p *backend.Prompt, stream io.Reader) (*answer, *failure) {
+	a := &answer{session: &session{config: Config{Stream: true}, stats: newStats(), servers: &servers{}}, prompt: p, sink: discard{}}
 	a.begin()
 	silence := time.NewTimer(time.Hour)
 	defer silence.Stop()

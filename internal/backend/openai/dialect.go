@@ -27,6 +27,9 @@ type dialect struct {
 
 // probe asks the first server for two tokens, in one dialect after the other until it answers. The notes say what it refused.
 func (s *session) probe(ctx context.Context) (notes []string, err error) {
+	if s.texts.ChatOnly && (s.config.Route == Completions || s.servers.list[0].route == Completions) {
+		return nil, userinput.Errorf("route", "the prompts have images, tools or several turns, which completions do not have: must be chat")
+	}
 	list := s.dialects()
 	wanted := list[0]
 	url := s.servers.list[0].url
@@ -62,7 +65,7 @@ func (s *session) probe(ctx context.Context) (notes []string, err error) {
 func (s *session) dialects() (list []dialect) {
 	routes := []bool{false, true}
 	switch at := s.servers.list[0].route; {
-	case at == Chat, at == "" && s.config.Route == Chat:
+	case s.texts.ChatOnly, at == Chat, at == "" && s.config.Route == Chat:
 		routes = []bool{true}
 	case at == Completions, s.config.Route == Completions:
 		routes = []bool{false}
@@ -119,6 +122,8 @@ type request struct {
 	Model               string            `json:"model"`
 	Prompt              any               `json:"prompt,omitzero"` // a string, or token ids
 	Messages            []backend.Message `json:"messages,omitzero"`
+	Tools               jsontext.Value    `json:"tools,omitzero"`
+	ToolChoice          jsontext.Value    `json:"tool_choice,omitzero"`
 	MaxTokens           int               `json:"max_tokens,omitzero"`
 	MaxCompletionTokens int               `json:"max_completion_tokens,omitzero"`
 	Temperature         *float64          `json:"temperature,omitzero"`
@@ -158,7 +163,7 @@ func (s *session) body(p *backend.Prompt) ([]byte, error) {
 	case d.chat && len(p.Messages) == 0:
 		r.Messages = []backend.Message{{Role: "user", Content: p.Text}}
 	case d.chat:
-		r.Messages = p.Messages
+		r.Messages, r.Tools, r.ToolChoice = p.Messages, p.Tools, p.ToolChoice
 	case d.ids && len(p.IDs) > 0:
 		r.Prompt = p.IDs
 	case len(p.Messages) > 0:

@@ -133,9 +133,11 @@ var ends = map[string]bool{
 // brokenOff are the reasons that servers give for an answer that is not whole; others are counted together.
 var brokenOff = map[string]bool{
 	"abort": true, "aborted": true, "cancelled": true, "canceled": true, "content_filter": true, "error": true, "timeout": true,
-	"tool_calls": true, "function_call": true, // no request offers tools
+	toolCalls: true, "function_call": true, // unless the request offers tools
 	"refusal": true, "recitation": true, "safety": true, "network_error": true, "not_finished": true, "repetition": true, "sensitive": true,
 }
+
+const toolCalls = "tool_calls"
 
 type content struct {
 	Content          jsontext.Value `json:"content"`
@@ -151,6 +153,34 @@ func (c *content) calls() bool {
 		return len(v) == 0 || v.Kind() == 'n' || len(bytes.TrimSpace(v[1:len(v)-1])) == 0
 	}
 	return !empty(c.ToolCalls) || !empty(c.FunctionCall)
+}
+
+// A toolCall is the call of a tool in an answer, or a piece of one.
+type toolCall struct {
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
+}
+
+// addCalls appends names and arguments of the calls of tools to the text of an answer, of which they are the tokens.
+func (a *answer) addCalls(list ...jsontext.Value) error {
+	for _, v := range list {
+		if v.Kind() != '[' {
+			continue
+		}
+		var calls []toolCall
+		if err := json.Unmarshal(v, &calls); err != nil {
+			return err
+		}
+		for _, c := range calls {
+			if c.Function.Name != "" {
+				a.calls++
+			}
+			a.text = append(append(a.text, c.Function.Name...), c.Function.Arguments...)
+		}
+	}
+	return nil
 }
 
 // texts are the reasons and the text of the answer as the event writes them in JSON, with quotes; nil: the event has none. Of

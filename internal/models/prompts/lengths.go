@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mlperf-go/mlperf/internal/units"
 )
@@ -86,6 +88,49 @@ func (l Lengths) read(fallback int) (distribution, error) {
 		}
 	}
 	return d, nil
+}
+
+// Delays say how long users wait before they go on with a conversation: 2s, 2s±500ms, 1s-3s, or 1s:3,10s:1 as Lengths. Empty: not at all.
+type Delays string
+
+// A delay is a distribution of milliseconds.
+type delay struct{ distribution }
+
+var duration = regexp.MustCompile(`[0-9.]+[a-zµ]+`)
+
+// Check finds wrong delays.
+func (d Delays) Check() error {
+	_, err := d.read()
+	return err
+}
+
+func (d Delays) read() (delay, error) {
+	if d == "" || d == "0" || d == "0s" {
+		return delay{distribution{}}, nil
+	}
+	wrong := fmt.Errorf("%q: must be a time, a mean and its standard deviation (2s±500ms), a range (1s-3s), or times with weights (1s:3,10s:1), from 1ms to %v", string(d), maxLength*time.Millisecond)
+	if duration.ReplaceAllString(string(d), "") == string(d) {
+		return delay{}, wrong
+	}
+	inMS, err := Lengths(duration.ReplaceAllStringFunc(string(d), func(text string) string {
+		t, err := time.ParseDuration(text)
+		if err != nil {
+			return text
+		}
+		return strconv.FormatInt(t.Milliseconds(), 10)
+	})).read(1)
+	if err != nil {
+		return delay{}, wrong
+	}
+	return delay{inMS}, nil
+}
+
+// draw is a delay.
+func (d delay) draw(r *rand.Rand) time.Duration {
+	if d.most == 0 {
+		return 0
+	}
+	return time.Duration(d.distribution.draw(r)) * time.Millisecond
 }
 
 // draw is the length of a text.

@@ -29,6 +29,11 @@ type Config struct {
 	Prefixes    int     // synthetic prompts begin with one of so many texts, in turns; 0: they share nothing
 	PrefixWords Lengths // of each of these texts; empty: defaultWords
 
+	// Turns are those of a conversation that is made up, and of one of a file at most; empty: 1. Each waits for the answer before and Delays.
+	Turns    Lengths
+	Delays   Delays
+	Recorded bool // turns follow the answers of the file instead of the server's
+
 	All bool // a test has all prompts in memory, not only the first maxLoaded
 }
 
@@ -85,8 +90,16 @@ func (c Config) open(s workload.Setup) (*workload.Workload, error) {
 	if err != nil {
 		return nil, userinput.Wrap("answer_tokens", err)
 	}
+	delays, err := c.Delays.read()
+	if err != nil {
+		return nil, userinput.Wrap("conversation_turn_delay", err)
+	}
 	for i := range list.prompts {
 		p := &list.prompts[i]
+		for k := range p.Turns {
+			t := &p.Turns[k]
+			t.MaxTokens, t.Delay = cmp.Or(t.MaxTokens, answer.draw(streamOf(ofAnswer+(k+1)<<8, i))), delays.draw(streamOf(ofDelay+k<<8, i))
+		}
 		p.MaxTokens = cmp.Or(p.MaxTokens, answer.draw(streamOf(ofAnswer, i)))
 		if p.Exact = p.Exact || c.Exact; p.Exact {
 			p.MinTokens = p.MaxTokens
@@ -104,7 +117,7 @@ func (c Config) prompts(s workload.Setup) (*textPrompts, error) {
 	if c.Synthetic > 0 {
 		return c.synthetic(s, tokens)
 	}
-	return readFile(s.DatasetDir, s.Count, tokens)
+	return c.readFile(s.DatasetDir, s.Count, tokens)
 }
 
 // openTokenizer opens the tokenizer that lengths are counted by; nil: they are counted in words.
@@ -134,8 +147,11 @@ func (t *textPrompts) WithoutIDs() error {
 // Texts implements workload.Prompts.
 func (t *textPrompts) Texts() backend.Texts {
 	return backend.Texts{
-		IDs:   !slices.ContainsFunc(t.prompts, func(p backend.Prompt) bool { return len(p.IDs) == 0 }),
-		Chat:  slices.ContainsFunc(t.prompts, func(p backend.Prompt) bool { return len(p.Messages) > 0 }),
+		IDs:  !slices.ContainsFunc(t.prompts, func(p backend.Prompt) bool { return len(p.IDs) == 0 }),
+		Chat: slices.ContainsFunc(t.prompts, func(p backend.Prompt) bool { return len(p.Messages) > 0 }),
+		ChatOnly: slices.ContainsFunc(t.prompts, func(p backend.Prompt) bool {
+			return len(p.Turns) > 0 || p.Tools != nil || slices.ContainsFunc(p.Messages, func(m backend.Message) bool { return m.Raw != nil })
+		}),
 		Least: slices.ContainsFunc(t.prompts, func(p backend.Prompt) bool { return p.Exact }),
 	}
 }
@@ -163,6 +179,8 @@ const (
 	ofPrefix
 	ofPrefixLength
 	ofBlock
+	ofTurns
+	ofDelay
 )
 
 func streamOf(purpose, index int) *rand.Rand {
@@ -186,12 +204,19 @@ func (c Config) synthetic(s workload.Setup, tokens *hf.Tokenizer) (*textPrompts,
 	if err != nil {
 		return nil, userinput.Wrap("prefix_words", err)
 	}
+	turns, err := c.Turns.read(1)
+	if err != nil {
+		return nil, userinput.Wrap("conversation_turns", err)
+	}
 	list := &textPrompts{make([]backend.Prompt, n), fmt.Sprintf("%d synthetic prompts of %v %s each", n, lengths, unit)}
 	prefixes := make([]string, c.Prefixes)
 	for i := range prefixes {
 		if prefixes[i], err = textOf(ofPrefixes.draw(streamOf(ofPrefixLength, i)), streamOf(ofPrefix, i), tokens, ""); err != nil {
 			return nil, err
 		}
+	}
+	if c.Turns != "" {
+		list.note = strings.Replace(list.note, "synthetic prompts", fmt.Sprintf("synthetic conversations of %v turns", turns), 1)
 	}
 	if c.Prefixes > 0 {
 		list.note += fmt.Sprintf(" after one of %d shared prefixes of %v", c.Prefixes, ofPrefixes)
@@ -201,8 +226,20 @@ func (c Config) synthetic(s workload.Setup, tokens *hf.Tokenizer) (*textPrompts,
 		if c.Prefixes > 0 {
 			prefix = prefixes[i%c.Prefixes] + " "
 		}
-		if list.prompts[i].Text, err = textOf(lengths.draw(streamOf(ofLength, i)), streamOf(ofText, i), tokens, prefix); err != nil {
+		p := &list.prompts[i]
+		if p.Text, err = textOf(lengths.draw(streamOf(ofLength, i)), streamOf(ofText, i), tokens, prefix); err != nil {
 			return nil, err
+		}
+		if c.Turns == "" {
+			continue
+		}
+		p.Messages, p.Text = []backend.Message{{Role: "user", Content: p.Text}}, ""
+		for k := range turns.draw(streamOf(ofTurns, i)) - 1 {
+			text, err := textOf(lengths.draw(streamOf(ofLength+(k+1)<<8, i)), streamOf(ofText+(k+1)<<8, i), tokens, "")
+			if err != nil {
+				return nil, err
+			}
+			p.Turns = append(p.Turns, backend.Turn{Messages: []backend.Message{{Role: "user", Content: text}}})
 		}
 	}
 	return list, nil

@@ -1,6 +1,7 @@
 package prompts
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -344,7 +346,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		list, err := promptsOf(rows, nil)
+		list, err := Config{Turns: "5"}.promptsOf(rows, t.TempDir(), nil)
 		if err != nil {
 			return
 		}
@@ -358,7 +360,7 @@ func FuzzRead(f *testing.F) {
 
 // read reads the prompts of a file.
 func read(path string, count int) ([]backend.Prompt, error) {
-	list, err := readFile(path, count, nil)
+	list, err := Config{}.readFile(path, count, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -564,5 +566,151 @@ func TestTraces(t *testing.T) {
 	first := func(p backend.Prompt, words int) string { return strings.Join(strings.Fields(p.Text)[:words], " ") }
 	if first(list[0], 512) != first(list[1], 512) || first(list[0], 530) == first(list[1], 530) {
 		t.Error("the first two requests share the 512 tokens of block 7, and not more")
+	}
+}
+
+// pixel is a picture in a folder, and its address in a request.
+func pixel(t *testing.T) (dir, url string) {
+	t.Helper()
+	data := []byte("GIF89a\x01\x00\x01\x00\x00\x00\x00;")
+	dir = t.TempDir()
+	for name, content := range map[string][]byte{"p.gif": data, "p.txt": []byte("no picture")} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir, "data:image/gif;base64," + base64.StdEncoding.EncodeToString(data)
+}
+
+func TestChats(t *testing.T) {
+	dir, url := pixel(t)
+	image := func(of string) string {
+		return `{"role":"user","content":[{"text":"look","type":"text"},{"image_url":{"detail":"low","url":"` + of + `"},"type":"image_url"}]}`
+	}
+	const call = `{"content":null,"role":"assistant","tool_calls":[{"function":{"arguments":"{}","name":"f"},"id":"1","type":"function"}]}`
+	const result = `{"content":"42","role":"tool","tool_call_id":"1"}`
+	read := func(c Config, line string) (backend.Prompt, error) {
+		rows, err := table.Parse([]byte("\n"+line), "file", table.Options{})
+		if err != nil {
+			return backend.Prompt{}, err
+		}
+		list, err := c.promptsOf(rows, dir, nil)
+		if err != nil {
+			return backend.Prompt{}, err
+		}
+		return list[0], nil
+	}
+	sent := func(messages []backend.Message) string {
+		text, err := json.Marshal(messages)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	for _, c := range []struct{ name, line, messages, err string }{
+		{"an image of a file", `{"messages":[` + image("p.gif") + `]}`, `[` + image(url) + `]`, ""},
+		{"an image with its data", `{"messages":[` + image(url) + `]}`, `[` + image(url) + `]`, ""},
+		{"an image by a whole path", `{"messages":[` + image("file://"+dir+"/p.gif") + `]}`, `[` + image(url) + `]`, ""},
+		{"images beside a text", `{"prompt":"look","images":["p.gif"]}`, `[{"content":[{"text":"look","type":"text"},{"image_url":{"url":"` + url + `"},"type":"image_url"}],"role":"user"}]`, ""},
+		{"a call of a tool and its result", `{"messages":[{"role":"user","content":"u"},` + call + `,` + result + `]}`, `[{"content":"u","role":"user"},` + call + `,` + result + `]`, ""},
+		{"a row of a batch", `{"custom_id":"a","body":{"messages":[{"role":"user","content":"u"}]}}`, `[{"role":"user","content":"u"}]`, ""},
+		{"an image that is missing", `{"messages":[` + image("q.gif") + `]}`, "", "file: line 2: message 1: part 2: the image: "},
+		{"an image that is none", `{"prompt":"a","image":"p.txt"}`, "", "p.txt is text/plain; charset=utf-8: must be JPEG"},
+		{"an image without an address", `{"messages":[{"role":"user","content":[{"type":"image_url"}]}]}`, "", "message 1: part 1: image_url has no url"},
+		{"a part that is a text", `{"messages":[{"role":"user","content":["a"]}]}`, "", "part 1: expected an object with a type"},
+		{"images beside messages", `{"messages":[{"role":"user","content":"u"}],"images":["p.gif"]}`, "", "images of columns belong to the text of a prompt"},
+		{"images of numbers", `{"prompt":"a","images":[1.5]}`, "", "images: must be a list of names of files"},
+		{"an image that is a number", `{"prompt":"a","image":1}`, "", "image: must be the name of a file"},
+		{"tools that are none", `{"messages":[{"role":"user","content":"u"}],"tools":["f"]}`, "", "tools is not a list of objects"},
+		{"tools of a text", `{"prompt":"a","tools":[{}]}`, "", "tools belong to the messages of a chat"},
+		{"a choice without tools", `{"messages":[{"role":"user","content":"u"}],"tool_choice":"auto"}`, "", "tool_choice needs tools"},
+	} {
+		p, err := read(Config{}, c.line)
+		if c.err != "" {
+			if err == nil || !strings.Contains(err.Error(), c.err) || !strings.HasPrefix(err.Error(), "file: line 2: ") {
+				t.Errorf("%s: %v, want %q", c.name, err, c.err)
+			}
+			continue
+		}
+		var got, want any
+		if err == nil {
+			err = errors.Join(json.Unmarshal([]byte(sent(p.Messages)), &got), json.Unmarshal([]byte(c.messages), &want))
+		}
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", c.name, err, diff)
+		}
+	}
+	p, err := read(Config{}, `{"messages":[{"role":"user","content":"u"}],"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"required"}`)
+	if err != nil || string(p.Tools) != `[{"function":{"name":"f"},"type":"function"}]` || string(p.ToolChoice) != `"required"` {
+		t.Errorf("tools %s, choice %s, %v", p.Tools, p.ToolChoice, err)
+	}
+
+	user := func(text string) backend.Message { return backend.Message{Role: "user", Content: text} }
+	answer := func(text string) *backend.Message { return &backend.Message{Role: "assistant", Content: text} }
+	conversation := `[{"conversations":[{"from":"human","value":"a"},{"from":"gpt","value":"b"},{"from":"human","value":"c"},{"from":"human","value":"d"},{"from":"gpt","value":"e"},{"from":"human","value":"f"},{"from":"gpt","value":"g"}]}]`
+	for _, c := range []struct {
+		config Config
+		line   string
+		turns  []backend.Turn
+	}{
+		{Config{}, conversation, nil},
+		{Config{Turns: "9"}, conversation, []backend.Turn{{Messages: []backend.Message{user("c"), user("d")}}, {Messages: []backend.Message{user("f")}}}},
+		{Config{Turns: "2"}, conversation, []backend.Turn{{Messages: []backend.Message{user("c"), user("d")}}}},
+		{Config{Turns: "2", Recorded: true}, conversation, []backend.Turn{{Answer: answer("b"), Messages: []backend.Message{user("c"), user("d")}}}},
+		{Config{Turns: "9"}, `{"max_tokens":7,"messages":[{"role":"assistant","content":"hello"},{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}`,
+			[]backend.Turn{{Messages: []backend.Message{user("c")}, MaxTokens: 7}}},
+	} {
+		p, err := read(c.config, c.line)
+		if diff := cmp.Diff(c.turns, p.Turns); err != nil || diff != "" {
+			t.Errorf("%+v: %v (-want +got):\n%s", c.config, err, diff)
+		}
+	}
+	p, err = read(Config{Turns: "9"}, `{"messages":[{"role":"user","content":"u"},`+call+`,`+result+`]}`)
+	if err != nil || len(p.Turns) != 1 || p.Turns[0].Answer == nil || sent([]backend.Message{*p.Turns[0].Answer}) != "["+call+"]" {
+		t.Errorf("the result of a tool follows the recorded call: %+v, %v", p.Turns, err)
+	}
+}
+
+// Conversations that are made up are the same in each run, whatever their number.
+func TestSyntheticConversations(t *testing.T) {
+	open := func(n int) []backend.Prompt {
+		w, err := Model(Config{Name: "m", Synthetic: n, Words: "3", Answer: "5-9", Turns: "1-4", Delays: "1s-2s", Exact: true}).Open(workload.Setup{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w.Prompts.(*textPrompts).prompts
+	}
+	list, turns := open(200), map[int]int{}
+	if diff := cmp.Diff(list[:50], open(50)); diff != "" {
+		t.Errorf("(-200 +50):\n%s", diff)
+	}
+	seen := map[string]bool{}
+	for _, p := range list {
+		turns[1+len(p.Turns)]++
+		seen[p.Messages[0].Content] = true
+		for _, turn := range p.Turns {
+			if d := turn.Delay; d < time.Second || d > 2*time.Second || turn.MaxTokens < 5 || turn.MaxTokens > 9 || turn.Answer != nil {
+				t.Fatalf("%+v", turn)
+			}
+			seen[turn.Messages[0].Content] = true
+		}
+	}
+	for n := 1; n <= 4; n++ {
+		if turns[n] < 25 {
+			t.Errorf("%d of 200 conversations have %d turns", turns[n], n)
+		}
+	}
+	if len(seen) < 450 {
+		t.Errorf("%d different texts", len(seen))
+	}
+	for _, wrong := range []Delays{"2", "s", "2s±", "-1s", "3s-2s", "1s:0", "9999h", "a2s"} {
+		if err := wrong.Check(); err == nil {
+			t.Errorf("%q is accepted", wrong)
+		}
+	}
+	for _, right := range []Delays{"", "0s", "2s±500ms", "2s+-1s", "1.5s", "1s:3,10s:1"} {
+		if err := right.Check(); err != nil {
+			t.Error(err)
+		}
 	}
 }

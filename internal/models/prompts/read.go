@@ -1,8 +1,10 @@
 package prompts
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,12 +18,12 @@ import (
 )
 
 // readFile reads prompts of any kind of file, the first count; 0: all. Those of a trace are as long as the tokenizer counts, if there is one.
-func readFile(path string, count int, tokens *hf.Tokenizer) (*textPrompts, error) {
+func (c Config) readFile(path string, count int, tokens *hf.Tokenizer) (*textPrompts, error) {
 	t, err := table.Read(path, table.Options{Count: count})
 	if err != nil {
 		return nil, err
 	}
-	list, err := promptsOf(t, tokens)
+	list, err := c.promptsOf(t, filepath.Dir(path), tokens)
 	if err != nil {
 		return nil, err
 	}
@@ -39,8 +41,12 @@ func readFile(path string, count int, tokens *hf.Tokenizer) (*textPrompts, error
 	return &textPrompts{list, note}, nil
 }
 
-// promptsOf makes the prompts of a file. Those of a trace, which has lengths instead of texts, are made up.
-func promptsOf(t *table.Table, tokens *hf.Tokenizer) ([]backend.Prompt, error) {
+// promptsOf makes the prompts of a file in a folder. Those of a trace, which has lengths instead of texts, are made up.
+func (c Config) promptsOf(t *table.Table, dir string, tokens *hf.Tokenizer) ([]backend.Prompt, error) {
+	turns, err := c.Turns.read(1)
+	if err != nil {
+		return nil, userinput.Wrap("conversation_turns", err)
+	}
 	requests, err := requestsOf(t)
 	if err != nil {
 		return nil, err
@@ -49,7 +55,7 @@ func promptsOf(t *table.Table, tokens *hf.Tokenizer) ([]backend.Prompt, error) {
 	for i := range list {
 		if requests[i] != nil {
 			list[i], err = blocks.prompt(requests[i], i, tokens)
-		} else if list[i], err = (row{t, i}).prompt(); err != nil {
+		} else if list[i], err = (row{t, i, dir, turns.draw(streamOf(ofTurns, i)), c.Recorded}).prompt(); err != nil {
 			err = t.At(i, "", err)
 		}
 		if err != nil {
@@ -114,8 +120,20 @@ func (b blocks) prompt(r *table.Request, i int, tokens *hf.Tokenizer) (backend.P
 
 // A row is a row of a table.
 type row struct {
-	t *table.Table
-	i int
+	t        *table.Table
+	i        int
+	dir      string // of the file, and of its images
+	turns    int    // of a conversation, at most
+	recorded bool   // turns follow recorded answers
+}
+
+// value is a value of the row. Rows of OpenAI's batches have them in a body.
+func (r row) value(column string) (any, bool) {
+	if body, ok := r.t.Value(r.i, "body"); ok {
+		fields, _ := body.(map[string]any)
+		return fields[column], fields[column] != nil
+	}
+	return r.t.Value(r.i, column)
 }
 
 // textFields are the names of texts; the first in a row is used.
@@ -130,7 +148,7 @@ var (
 // first is the first value of these columns.
 func (r row) first(columns []string) (value any, column string) {
 	for _, c := range columns {
-		if v, ok := r.t.Value(r.i, c); ok {
+		if v, ok := r.value(c); ok {
 			return v, c
 		}
 	}
@@ -162,19 +180,25 @@ func (r row) prompt() (p backend.Prompt, err error) {
 	if p.Messages == nil {
 		p.Text, err = r.text(len(p.IDs) > 0)
 	}
-	if err == nil && p.Text == "" && len(p.IDs) == 0 && !slices.ContainsFunc(p.Messages, func(m backend.Message) bool { return m.Content != "" }) {
+	if err == nil {
+		err = cmp.Or(r.images(&p), r.tools(&p))
+	}
+	if err == nil && p.Text == "" && len(p.IDs) == 0 && !slices.ContainsFunc(p.Messages, func(m backend.Message) bool { return m.Content != "" || m.Raw != nil }) {
 		err = errors.New("the prompt is empty")
+	}
+	if r.turns > 1 {
+		r.split(&p)
 	}
 	return p, err
 }
 
 // messages are the messages of a chat or a conversation; nil: none.
 func (r row) messages() ([]backend.Message, error) {
-	if v, ok := r.t.Value(r.i, "messages"); ok {
-		return messagesOf(v)
+	if v, ok := r.value("messages"); ok {
+		return r.messagesOf(v)
 	}
-	if v, ok := r.t.Value(r.i, "conversations"); ok {
-		return turnsOf(v)
+	if v, ok := r.value("conversations"); ok {
+		return turnsOf(v, r.turns > 1)
 	}
 	return nil, nil
 }
@@ -192,67 +216,4 @@ func (r row) text(optional bool) (string, error) {
 		return "", fmt.Errorf("%s is not a text", column)
 	}
 	return text, nil
-}
-
-// fieldsOf are the texts of an object in a list.
-func fieldsOf(list []any, i int, names ...string) ([]string, error) {
-	object, ok := list[i].(map[string]any)
-	if !ok {
-		return nil, errors.New("expected an object")
-	}
-	texts := make([]string, len(names))
-	for k, name := range names {
-		if texts[k], ok = object[name].(string); !ok && object[name] != nil {
-			return nil, fmt.Errorf("%s is not a text", name)
-		}
-	}
-	return texts, nil
-}
-
-// messagesOf are the messages of a chat.
-func messagesOf(v any) ([]backend.Message, error) {
-	list, ok := v.([]any)
-	if !ok {
-		return nil, errors.New("messages is not a list of objects")
-	}
-	messages := []backend.Message{}
-	for i := range list {
-		f, err := fieldsOf(list, i, "role", "content")
-		if err == nil && f[0] == "" {
-			err = errors.New("the role is missing")
-		}
-		if err != nil {
-			return nil, fmt.Errorf("message %d: %w", i+1, err)
-		}
-		messages = append(messages, backend.Message{Role: f[0], Content: f[1]})
-	}
-	return messages, nil
-}
-
-// roles are the roles of messages by ShareGPT's names.
-var roles = map[string]string{"human": "user", "user": "user", "system": "system", "gpt": "assistant", "assistant": "assistant", "chatgpt": "assistant", "bing": "assistant", "bard": "assistant"}
-
-// turnsOf are the turns of a conversation before the first answer to a user.
-func turnsOf(v any) ([]backend.Message, error) {
-	list, ok := v.([]any)
-	if !ok {
-		return nil, errors.New("conversations is not a list of objects")
-	}
-	messages, asked := []backend.Message{}, false
-	for i := range list {
-		f, err := fieldsOf(list, i, "from", "value")
-		if err != nil {
-			return nil, fmt.Errorf("turn %d: %w", i+1, err)
-		}
-		role, known := roles[strings.ToLower(f[0])]
-		switch {
-		case !known:
-			return nil, fmt.Errorf("turn %d: from is %.40q: must be human, gpt or system", i+1, f[0])
-		case role != "assistant":
-			messages, asked = append(messages, backend.Message{Role: role, Content: f[1]}), asked || role == "user"
-		case asked:
-			return messages, nil
-		}
-	}
-	return messages, nil
 }

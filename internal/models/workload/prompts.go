@@ -27,6 +27,7 @@ type Prompts interface {
 type PromptPredictor struct {
 	backend.Generator
 	prompts Prompts
+	turns   turnTimes
 }
 
 // NewPromptPredictor returns a predictor for prompts.
@@ -40,7 +41,7 @@ func NewPromptPredictor(sessions Sessions, prompts Prompts) (*PromptPredictor, e
 			return nil, err
 		}
 	}
-	return &PromptPredictor{g, prompts}, nil
+	return &PromptPredictor{Generator: g, prompts: prompts}, nil
 }
 
 // Use implements Predictor: prompts are in memory as long as the workload is.
@@ -52,7 +53,11 @@ func (*PromptPredictor) Close() error { return nil }
 // Answer answers an item and returns when that is done; many goroutines call it at once. An error
 // says why the sample has no answer.
 func (p *PromptPredictor) Answer(ctx context.Context, item Item, reply Reply) error {
-	return p.Generate(ctx, p.prompts.Prompt(item.Index), &promptSink{p.prompts, item, reply})
+	prompt := p.prompts.Prompt(item.Index)
+	if len(prompt.Turns) > 0 {
+		return p.converse(ctx, prompt, item, reply)
+	}
+	return p.Generate(ctx, prompt, &promptSink{p.prompts, item, reply})
 }
 
 // Predict implements Predictor: it asks for all items at once, and replies to one after the other.

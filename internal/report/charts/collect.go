@@ -85,7 +85,7 @@ func (s Source) Charts() *Charts {
 			c.FirstToken.Add(r.FirstToken - r.Start)
 			buckets.firstToken.Add(r.FirstToken - r.Start)
 			if r.Tokens > 1 {
-				perToken := (r.Completed - r.FirstToken) / time.Duration(r.Tokens-1)
+				perToken := r.PerToken()
 				c.TimePerOutputToken.Add(perToken)
 				buckets.perToken.Add(perToken)
 			}

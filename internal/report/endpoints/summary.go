@@ -97,7 +97,7 @@ func (t *tally) add(s loadgen.SampleRecord) {
 	}
 	t.ttft = append(t.ttft, float64(s.FirstToken-s.Issued))
 	if s.Tokens > 1 {
-		t.tpot = append(t.tpot, float64(s.Completed-s.FirstToken)/float64(s.Tokens-1))
+		t.tpot = append(t.tpot, float64(s.Completed-s.FirstToken-s.Paused)/float64(s.Tokens-1))
 	}
 }
 

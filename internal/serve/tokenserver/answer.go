@@ -57,7 +57,7 @@ func (a *answer) stream() {
 	}
 	object := `"object":"text_completion","choices":[{"index":0,"text":"","finish_reason":"length"}]`
 	if a.q.chat {
-		object = `"object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"length"}]`
+		object = fmt.Sprintf(`"object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":%q}]`, a.q.finish())
 	}
 	end := fmt.Sprintf("data: {\"id\":\"1\",%s}\n\n", object)
 	if !o.NoUsage && a.q.StreamOptions.IncludeUsage {
@@ -148,6 +148,9 @@ func (a *answer) sendWhole() {
 	if q.chat {
 		field = fmt.Sprintf(`"message":{"role":"assistant","content":%s}`, quoted(text))
 	}
+	if q.tool != "" {
+		field = fmt.Sprintf(`"message":{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":%s,"arguments":%s}}]}`, quoted(q.tool), quoted(text))
+	}
 	if q.returnsIDs() {
 		list, _ := json.Marshal(ids) // numbers have JSON
 		field += `,"token_ids":` + string(list)
@@ -157,7 +160,15 @@ func (a *answer) sendWhole() {
 		tail = "," + q.usage()
 	}
 	a.w.Header().Set("Content-Type", "application/json")
-	fmt.Fprintf(a.w, `{"id":"1","model":"m","choices":[{"index":0,%s,"finish_reason":"length"}]%s}`, field, tail)
+	fmt.Fprintf(a.w, `{"id":"1","model":"m","choices":[{"index":0,%s,"finish_reason":%q}]%s}`, field, q.finish(), tail)
+}
+
+// finish is the reason why the answer ended.
+func (q *request) finish() string {
+	if q.tool != "" {
+		return "tool_calls"
+	}
+	return "length"
 }
 
 func (q *request) usage() string {
@@ -194,6 +205,13 @@ func (c *chunks) of(q *request, n int) []byte {
 	}
 	if q.mute {
 		return nil
+	}
+	if q.tool != "" {
+		call := fmt.Sprintf(`{"index":0,"function":{"arguments":%s}}`, quoted(vocab.Words[q.token(n)]))
+		if n == 0 {
+			call = fmt.Sprintf(`{"index":0,"id":"call_1","type":"function","function":{"name":%s,"arguments":%s}}`, quoted(q.tool), quoted(vocab.Words[q.token(n)]))
+		}
+		return fmt.Appendf(nil, `data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"tool_calls":[%s]},"finish_reason":null}]}`+"\n\n", call)
 	}
 	return c[route][ids][q.token(n)]
 }

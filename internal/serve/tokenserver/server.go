@@ -15,7 +15,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/tokenizer/vocab"
 )
 
@@ -245,6 +244,13 @@ type request struct {
 	MinTokens *int            `json:"min_tokens"`
 	ReturnIDs *bool           `json:"return_token_ids"`
 
+	Tools []struct {
+		Function struct {
+			Name string `json:"name"`
+		} `json:"function"`
+	} `json:"tools"`
+	ToolChoice json.RawMessage `json:"tool_choice"`
+
 	StreamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
@@ -254,11 +260,49 @@ type request struct {
 	seed   uint32  // of plain answers; it follows from the prompt
 	tokens int     // of the answer
 	mute   bool    // they have no text
+	tool   string  // that is called with the answer as its argument; empty: none
 	right  []int32 // the answer of a built-in question; nil: plain words
 }
 
 type message struct {
-	Content backend.MessageText `json:"content"`
+	Content   content           `json:"content"`
+	ToolCalls []json.RawMessage `json:"tool_calls"`
+}
+
+// content is a text, or parts: texts, and images of which each is some tokens.
+type content struct {
+	text   string
+	images int
+}
+
+const imageTokens = 64
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *content) UnmarshalJSON(data []byte) error {
+	if data[0] != '[' {
+		return json.Unmarshal(data, &c.text) // also null
+	}
+	var parts []struct {
+		Type  string `json:"type"`
+		Text  string `json:"text"`
+		Image struct {
+			URL string `json:"url"`
+		} `json:"image_url"`
+	}
+	if err := json.Unmarshal(data, &parts); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		switch {
+		case p.Type == "text":
+			c.text += p.Text
+		case p.Type == "image_url" && strings.HasPrefix(p.Image.URL, "data:image/"):
+			c.text, c.images = c.text+p.Image.URL, c.images+1
+		default:
+			return fmt.Errorf("a part of a message is of type %q: must be text, or image_url with its data", p.Type)
+		}
+	}
+	return nil
 }
 
 const (
@@ -277,6 +321,9 @@ func (s *Server) read(r *http.Request) (*request, error) {
 		return nil, err
 	}
 	o, limit := &s.options, max(q.MaxTokens, q.MaxNew)
+	if choice := string(q.ToolChoice); len(q.Tools) > 0 && choice != "" && choice != `"auto"` && choice != `"none"` {
+		q.tool = q.Tools[0].Function.Name
+	}
 	switch {
 	case o.NoExtras && (q.IgnoreEOS != nil || q.MinTokens != nil || q.ReturnIDs != nil):
 		//lint:ignore ST1005 as OpenAI writes it
@@ -319,8 +366,8 @@ func (q *request) readPrompt(textOnly bool) (answer []int32, err error) {
 	case q.chat:
 		prompt = nil
 		for _, m := range q.Messages {
-			q.length += len(strings.Fields(string(m.Content)))
-			answer, prompt = vocab.AnswerInText(string(m.Content)), append(prompt, m.Content...)
+			q.length += len(strings.Fields(m.Content.text)) + imageTokens*m.Content.images
+			answer, prompt = vocab.AnswerInText(m.Content.text), append(prompt, m.Content.text...)
 		}
 	case len(prompt) == 0:
 		return nil, errors.New("prompt is missing")
