@@ -19,7 +19,7 @@ import (
 const fromAnyFile = `
 accuracy accuracy-logs accuracy-threshold activations aggregation aggregation-trace-file all allow-fallback allow-unknown-keys annotations
 answer-tokens anyway arena arrivals audit-conf backend bandwidth box-order box-pixels budget cache calibration checkpoint clip-image-model
-clip-text-model clip-tokenizer concurrency confidence connections context conversation-num conversation-turn-delay conversation-turns cooldown count dataset-path dataset-percentage dataset-size day-23-file description deviations
+clip-text-model clip-tokenizer concurrency confidence connections context conversation-delay conversation-num conversation-turns cooldown count dataset-path dataset-percentage dataset-size day-23-file description deviations
 device device-memory division drain drop-empty-images dry-run dtype duration endpoint eos exclude exclude-op execution extra-body fail-if format
 free-dimension from full-size graph-optimization help help-all ids-path implementation inception-model infer input instances inter-threads
 intra-threads issue-priority issue-same issue-same-index issue-unique json keep-archives label-data-dir label-map label-offset layout livecodebench log

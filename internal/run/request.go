@@ -246,7 +246,7 @@ func (q *Request) checkPrompts() error {
 	if !q.asksServers() {
 		given := userinput.FirstSet(
 			[]string{"synthetic_prompts", "prompt_words", "answer_tokens", "route", "stream", "endpoints_artifacts", "header", "extra_body", "prefixes", "prefix_words",
-				"conversation_num", "conversation_turns", "conversation_turn_delay", "recorded_answers"},
+				"conversation_num", "conversation_turns", "conversation_delay", "recorded_answers"},
 			p.Synthetic != 0, p.Words != "", p.Answer != "", p.Route != "", p.Stream != "", p.Artifacts != "", len(p.Extras.Headers) > 0, len(p.Extras.Body) > 0, p.Prefixes != 0, p.PrefixWords != "",
 			p.Conversations != 0, p.Turns != "", p.Delays != "", p.Recorded,
 		)
@@ -275,10 +275,10 @@ func (q *Request) checkPrompts() error {
 		}
 	}
 	if err := p.Delays.Check(); err != nil {
-		return userinput.Wrap("conversation_turn_delay", err)
+		return userinput.Wrap("conversation_delay", err)
 	}
 	synthetic, free := p.Synthetic > 0 || p.Conversations > 0, q.freePrompts()
-	about := userinput.FirstSet([]string{"conversation_num", "conversation_turns", "conversation_turn_delay", "recorded_answers"}, p.Conversations > 0, p.Turns != "", p.Delays != "", p.Recorded)
+	about := userinput.FirstSet([]string{"conversation_num", "conversation_turns", "conversation_delay", "recorded_answers"}, p.Conversations > 0, p.Turns != "", p.Delays != "", p.Recorded)
 	switch {
 	case about != "" && !free:
 		return userinput.Errorf(about, "%s has prompts of one turn", q.Model)
@@ -289,7 +289,7 @@ func (q *Request) checkPrompts() error {
 	case p.Recorded && (p.Conversations > 0 || p.Turns == ""):
 		return userinput.Errorf("recorded_answers", "are those of a file with conversations: give dataset_path and conversation_turns")
 	case p.Delays != "" && p.Conversations == 0 && p.Turns == "":
-		return userinput.Errorf("conversation_turn_delay", "comes before the turns of conversations: give conversation_turns")
+		return userinput.Errorf("conversation_delay", "comes before the turns of conversations: give conversation_turns")
 	case q.Instances != 0 || q.MaxBatch != 0:
 		return userinput.Errorf("instances", "the engine %s has no batches and no workers, it sends each sample by itself: give concurrency", engine.OpenAI)
 	case free && !synthetic && q.DatasetPath == "":

@@ -70,7 +70,7 @@ var aboutServers = map[string]engine.Remote{
 
 var aboutPrompts = map[string]Prompts{
 	"synthetic_prompts": {Synthetic: 1}, "prompt_words": {Words: "1"}, "answer_tokens": {Answer: "1"}, "route": {Route: "chat"}, "stream": {Stream: "on"}, "endpoints_artifacts": {Artifacts: "out"},
-	"conversation_num": {Conversations: 1}, "conversation_turns": {Turns: "2"}, "conversation_turn_delay": {Delays: "1s"}, "recorded_answers": {Recorded: true},
+	"conversation_num": {Conversations: 1}, "conversation_turns": {Turns: "2"}, "conversation_delay": {Delays: "1s"}, "recorded_answers": {Recorded: true},
 }
 
 func TestResolveRefuses(t *testing.T) {
@@ -203,9 +203,9 @@ func TestResolveRefuses(t *testing.T) {
 		{func(q *Request) { q.Prompts.Conversations = 2 }, "conversation_num: are made up instead of synthetic_prompts"},
 		{func(q *Request) { q.Prompts.Turns = "3" }, "conversation_turns: is about conversations: give conversation_num instead of synthetic_prompts"},
 		{func(q *Request) { q.Prompts = Prompts{Conversations: 2, Turns: "0-3"} }, `conversation_turns: "0-3": must be a length`},
-		{func(q *Request) { q.Prompts = Prompts{Conversations: 2, Delays: "soon"} }, `conversation_turn_delay: "soon": must be a time`},
+		{func(q *Request) { q.Prompts = Prompts{Conversations: 2, Delays: "soon"} }, `conversation_delay: "soon": must be a time`},
 		{func(q *Request) { q.Prompts = Prompts{Conversations: 2, Recorded: true} }, "recorded_answers: are those of a file"},
-		{func(q *Request) { q.Prompts, q.DatasetPath = Prompts{Delays: "1s"}, "x" }, "conversation_turn_delay: comes before the turns"},
+		{func(q *Request) { q.Prompts, q.DatasetPath = Prompts{Delays: "1s"}, "x" }, "conversation_delay: comes before the turns"},
 		{func(q *Request) { q.Prompts.Stream = "ON" }, `stream is "ON": must be auto, on or off`},
 		{func(q *Request) { q.Mode = "submission" }, "mode: submission needs a benchmark of the catalogue: other prompts have no ground truth"},
 		{func(q *Request) { q.Prompts.Artifacts, q.Mode = "out", FindPeak }, "endpoints_artifacts: are of one test of performance or accuracy, and find-peak is several"},

@@ -92,7 +92,7 @@ func (c Config) open(s workload.Setup) (*workload.Workload, error) {
 	}
 	delays, err := c.Delays.read()
 	if err != nil {
-		return nil, userinput.Wrap("conversation_turn_delay", err)
+		return nil, userinput.Wrap("conversation_delay", err)
 	}
 	for i := range list.prompts {
 		p := &list.prompts[i]
