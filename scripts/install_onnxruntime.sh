@@ -136,12 +136,15 @@ pinned() {
 		github_sum=c255663d40755f84b1b86373bdb9870bb65f3a2c3d779b3d7ae31aaa00cebb4f
 		pypi_sum=3e6456801c66b095c5cd68e690ca25db970ea5202bd0c5b84a2c3ef7731c5a3c
 		wheel=15/41/3253db975a90c3ce1d475e2a230773a21cd7998537f0657947df6fb79861/onnxruntime-1.24.3-cp311-cp311-macosx_14_0_arm64.whl ;;
+	1.32.0/linux-amd64) # the newest that make nightly tests
+		pypi_sum=5a34fc4dfeb5a7b4a74c95dcba1e773d722abda720b474edf1b0c419dc6d163d
+		wheel=1d/46/e6f356c9539d2eed44126de3421a81e217da2ad91b22dc11b379cb1e384f/onnxruntime-1.32.0-cp311-cp311-manylinux_2_28_x86_64.whl ;;
 	1.27.0/linux-amd64) npm_sum=d8aff4aa8abee8fb2abb2f2f2459ffc94461e781e41b9f7c072829dd0d470221 ;;
 	1.30.0/linux-amd64) npm_sum=ffb75a925ba05e47b235bb66e3e3911714a80b328a9c9425539feb204aa32a23 ;;
 	esac
 	if [ -n "$want" ]; then
 		npm_sum=$want github_sum='' pypi_sum=''
-	elif [ -z "$npm_sum$github_sum" ]; then
+	elif [ -z "$npm_sum$github_sum$pypi_sum" ]; then
 		fail "no checksum is known for version $version on $os_arch: give it with --sha256, or install $default_version"
 	fi
 }

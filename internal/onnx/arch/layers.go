@@ -542,10 +542,11 @@ func (r Resize) attrs() []onnx.Attribute {
 }
 
 // scaleTo returns the factor that makes size elements of in. Resize rounds in·factor
-// down, so the quotient may have to be the next larger number.
+// down, so the quotient may have to be the next larger number. ONNX Runtime multiplies in float32, and from
+// version 1.28 on checks the shapes in the file in float64, which is less where float32 rounds up.
 func scaleTo(in, size int64) float32 {
 	scale := float32(size) / float32(in)
-	for math.Floor(float64(float32(in)*scale)) < float64(size) {
+	for float64(in)*float64(scale) < float64(size) {
 		scale = math.Nextafter32(scale, math.MaxFloat32)
 	}
 	return scale
