@@ -4,16 +4,18 @@
 //
 //	test, err := harness.Run(ctx, harness.Config{Model: model, Engine: engine, Settings: settings, …})
 //
-// A run opens the model and the data set (open.go), warms the workers up and, if no
-// rate was given, measures one (calibrate.go); has package loadgen issue the traffic
-// to the SUT (sut.go, queue.go), which takes samples from the QSL (qsl.go); scores the
-// accuracy log (score.go); leaves the log files in a folder; and returns what it measured (measured.go), of which the
-// caller makes the record.
+// A run (config.go, run.go) opens the model and the data set (open.go), warms the workers up (warmup.go) and, if no
+// rate was given, measures one (calibrate.go, throughput.go, costs.go); has package loadgen issue the traffic
+// to the SUT (sut.go, queue.go), which takes samples from the QSL (qsl.go, contents.go, timed.go); scores the
+// accuracy log (score.go); leaves the log files in a folder, and traces of requests (requests.go); and returns what it
+// measured (measured.go, operations.go, charts.go), of which the caller makes the record.
 //
 // issue.go sets the limits of a test: samples under way, and when it is given up. decoder.go and dispatcher.go answer
-// samples of sequences and of servers of texts, each in place of the worker in sut.go. shape.go chooses workers and threads.
+// samples of sequences and of servers of texts, each in place of the worker in sut.go; servers.go judges what servers say.
+// shape.go chooses workers and threads. Without a test, probe.go compares ways to run a model, and service.go answers
+// requests of others. findpeak.go searches for the highest load.
 //
-// Package selftest measures the generator alone; package peak searches for the highest load.
+// Package selftest measures the generator alone; package peak chooses the loads of a search.
 //
 // The package prints nothing: an Observer follows the run.
 package harness

@@ -14,7 +14,8 @@
 //
 // # How a test runs
 //
-// TestSettings become EffectiveSettings (settings.go, effective.go). They decide which sample is issued when, before
+// TestSettings become EffectiveSettings (settings.go, effective.go); the table of all settings (table.go) is what files, flags,
+// logs, results and rules know of them. They decide which sample is issued when, before
 // the clock starts (traffic.go, with the random numbers of rng.go). The issue loops then only wait (pace.go) and issue
 // (issue.go). A completion writes one slot of an array that exists already (recorder.go); nothing is formatted or
 // logged while the clock runs, and a watchdog gives up a SUT that stalls (supervise.go). After the last answer

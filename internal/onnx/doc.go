@@ -23,6 +23,12 @@
 // a model of 500 MB takes 5 MB. The official codec, with the generated types of package onnxpb, would need
 // all of it in memory; it reads and writes the messages without initializers, and this package the others.
 //
+// # The work of a model
+//
+// Operations counts parameters and multiply-accumulates (operations.go, products.go) with the shapes that follow from those of
+// the inputs (shapes.go). ONNX Runtime could not give these shapes: its C interface has those of inputs and outputs only, and
+// mlperf show, simulated runs and servers' models are counted without it.
+//
 // # What is left out
 //
 // The package does not run models and infers no types. It keeps as bytes: functions local to a model, training

@@ -28,8 +28,9 @@
 // never fused, so the results are the same on all processors.
 //
 // The files: image.go decodes, fit.go and resize.go find which pixels make up which, opencv.go,
-// pillow.go and bilinear.go resize, pipeline.go puts this together, vector.go does parts of both by vector instructions, pipelines.go is the table of
-// the reference's pipelines. Text and audio have packages below, volumes are in models/vision.
+// pillow.go and bilinear.go resize, pipeline.go puts this together, vector.go does parts of both by vector instructions,
+// pipelines.go is the table of the reference's pipelines. Audio and volumes have packages below; texts become windows of
+// tokens in models/text.
 //
 // Left out: image types other than JPEG and PNG (an error that names the type), INTER_CUBIC and
 // INTER_NEAREST of OpenCV, and Pillow's own JPEG colour conversion, none of which the reference

@@ -130,7 +130,7 @@ func anotherBuild(d *device) string {
 	case "coreml", "directml":
 		return "it needs " + d.needs
 	}
-	text += ", named with --ort-lib or " + LibraryVariable
+	text += ", named by the option ort-lib or " + LibraryVariable
 	if d.needs != "" {
 		text += ", and " + d.needs
 	}

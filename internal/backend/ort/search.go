@@ -67,7 +67,7 @@ const noSuchFile = "no such file"
 // A Search looks for the library. The zero Search follows the rules for this process and machine; the fields exist for tests
 // and for the flag of the command line.
 type Search struct {
-	Explicit   string // --ort-lib
+	Explicit   string // named by the user
 	Device     string // as in backend.Options; a library that was installed for one of these comes first
 	Executable string // path of the program; empty: os.Executable
 	WorkDir    string // folder with node_modules; empty: the current one
@@ -81,7 +81,7 @@ type Search struct {
 // If the flag or the variable is set, Find tries nothing else: a user who names a file does not want another one silently.
 func (s Search) Find() (Library, []Candidate, error) {
 	if s.Explicit != "" {
-		return explicit(s.Explicit, "--ort-lib")
+		return explicit(s.Explicit, "the option ort-lib")
 	}
 	if path := os.Getenv(LibraryVariable); path != "" {
 		return explicit(path, LibraryVariable)

@@ -212,7 +212,7 @@ func TestExplicitLibrary(t *testing.T) {
 	good := m.install("my/lib.so", "1.26.0")
 	for _, c := range []struct{ flag, variable, err string }{
 		{good, "", ""},
-		{m.install("my/old.so", "1.22.0"), good, "old.so (from --ort-lib): ONNX Runtime 1.22.0, needs at least 1.24"},
+		{m.install("my/old.so", "1.22.0"), good, "old.so (from the option ort-lib): ONNX Runtime 1.22.0, needs at least 1.24"},
 		{m.root, good, "is a folder"},
 		{"", good, ""},
 		{"", filepath.Join(m.root, "none.so"), "none.so (from MLPERF_ORT_LIB): no such file"},
