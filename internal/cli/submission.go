@@ -131,9 +131,9 @@ func newSubmissionReport() *cobra.Command {
 		Use:   "report TREE",
 		Short: "List the results that pass: the official summary.csv, or the final report's tables",
 		Long: `List the results of a tree that pass the official checker: --format summary is its
-summary.csv, column by column; csv, markdown and html are the tables of the final report,
-one for each suite and division. Results that do not pass are left out; standard error has
-their number.`,
+summary.csv, column by column; csv and markdown are the tables of the final report, one for
+each suite and division, and html is a page of them that sorts. Results that do not pass are
+left out; standard error has their number.`,
 		Example: "  mlperf submission report submission\n" +
 			"  mlperf submission report submission --format markdown",
 		Args: arguments(1, 1),
@@ -159,6 +159,9 @@ their number.`,
 			}
 			if format == "json" {
 				return printJSON(cmd.OutOrStdout(), "submission-report", sheets)
+			}
+			if format == "html" {
+				return sayDocument(cmd.OutOrStdout(), func(w io.Writer) error { return output.Page(w, r, sheets, program()) })
 			}
 			return sayDocument(cmd.OutOrStdout(), func(w io.Writer) error { return output.Sheets(w, output.Format(format), sheets) })
 		},

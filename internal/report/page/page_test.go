@@ -217,6 +217,10 @@ func TestNoTextCanBecomeMarkup(t *testing.T) {
 		return WriteSuite(w, suite, []report.Run{{Folder: hostile, Results: r}}, hostile)
 	}))
 
+	sheets := []Sheet{{Header: []string{"", ""}, Rows: [][]string{{"", ""}}}}
+	poison(reflect.ValueOf(&sheets).Elem(), hostile)
+	harmless(t, written(t, func(w io.Writer) error { return Sheets(w, hostile, hostile, sheets, hostile) }))
+
 	standing := &published.Standing{Run: report.Run{Results: r}, Value: 2, Results: []published.Result{{Value: 1}, {Value: 5}}, Notes: []string{""}}
 	poison(reflect.ValueOf(&standing.Results).Elem(), hostile)
 	standing.All = standing.Results

@@ -32,6 +32,9 @@ func TestElementsAreClosedInOrder(t *testing.T) {
 		"a suite": written(t, func(w io.Writer) error {
 			return WriteSuite(w, Suite{Left: "1 run", Missing: []string{"m"}, Rows: []SuiteRow{{Benchmark: "b", Page: "p", AccuracyPage: "a", Missed: true, Reasons: []string{"r"}}}}, []report.Run{{Folder: "a", Results: r}}, "p")
 		}),
+		"sheets": written(t, func(w io.Writer) error {
+			return Sheets(w, "t", "s", []Sheet{{Title: "edge", Header: []string{"ID", "", "ms"}, Rows: [][]string{{"<a>", "", "1.5"}, {"b", "", ""}}}}, "p")
+		}),
 		"no comparison": written(t, func(w io.Writer) error { return Compare(w, nil, "p") }),
 	}
 	scripts := regexp.MustCompile(`(?s)<(script|style)[^>]*>.*?</(script|style)>`)

@@ -4,14 +4,15 @@ import (
 	"cmp"
 	"encoding/csv"
 	"fmt"
-	"html"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
+	"github.com/mlperf-go/mlperf/internal/report/page"
 	"github.com/mlperf-go/mlperf/internal/submission/checker"
+	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -210,7 +211,6 @@ type Format string
 const (
 	CSV      Format = "csv"
 	Markdown Format = "markdown"
-	HTML     Format = "html"
 )
 
 // Sheets writes the tables of the final report. Texts of submitters are escaped, in CSV as in RFC 4180, and there with an
@@ -246,29 +246,22 @@ func Sheets(w io.Writer, f Format, sheets []Sheet) error {
 			}
 			b.WriteString("\n")
 		}
-	case HTML:
-		b.WriteString("<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>MLPerf Inference results</title></head>\n<body>\n")
-		for _, s := range sheets {
-			fmt.Fprintf(&b, "<h2>%s</h2>\n<table>\n", html.EscapeString(s.Title))
-			for i, row := range append([][]string{s.Header}, s.Rows...) {
-				tag := "td"
-				if i == 0 {
-					tag = "th"
-				}
-				b.WriteString("<tr>")
-				for _, c := range row {
-					fmt.Fprintf(&b, "<%s>%s</%s>", tag, html.EscapeString(c), tag)
-				}
-				b.WriteString("</tr>\n")
-			}
-			b.WriteString("</table>\n")
-		}
-		b.WriteString("</body>\n</html>\n")
 	default:
-		return userinput.Invalid("format", f, "summary, csv, markdown or html")
+		return userinput.Invalid("format", f, "csv or markdown")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// Page writes the tables of the final report as a page.
+func Page(w io.Writer, r *checker.Report, sheets []Sheet, program string) error {
+	list := make([]page.Sheet, len(sheets))
+	for i, s := range sheets {
+		list[i] = page.Sheet{Title: s.Title, Header: s.Header, Rows: s.Rows}
+	}
+	pass, _ := r.Counts()
+	sub := fmt.Sprintf("%s, rules %s; results that do not pass the checker are left out", units.Count(pass, "result"), r.Rules)
+	return page.Sheets(w, "MLPerf Inference results", sub, list, program)
 }
 
 var markdown = strings.NewReplacer(`\`, `\\`, "|", `\|`, "\n", " ", "\r", " ", "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`", "[", `\[`, "]",

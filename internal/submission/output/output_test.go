@@ -71,16 +71,14 @@ func TestSheetFormats(t *testing.T) {
 	s := []Sheet{{Title: "edge - closed", Header: []string{"ID", "x_y"}, Rows: [][]string{{"1", "a|b\n*c*"}, {"2", "&"}}}}
 	for format, want := range map[Format]string{
 		Markdown: "## edge - closed\n\n| ID | x\\_y |\n| --- | --- |\n| 1 | a\\|b \\*c\\* |\n| 2 | &amp; |\n\n",
-		HTML: "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>MLPerf Inference results</title></head>\n<body>\n<h2>edge - closed</h2>\n<table>\n" +
-			"<tr><th>ID</th><th>x_y</th></tr>\n<tr><td>1</td><td>a|b\n*c*</td></tr>\n<tr><td>2</td><td>&amp;</td></tr>\n</table>\n</body>\n</html>\n",
-		CSV: "edge - closed\nID,x_y\n1,\"a|b\n*c*\"\n2,&\n",
+		CSV:      "edge - closed\nID,x_y\n1,\"a|b\n*c*\"\n2,&\n",
 	} {
 		var b strings.Builder
 		if err := Sheets(&b, format, s); err != nil || b.String() != want {
 			t.Errorf("%s is\n%s(%v), want\n%s", format, b.String(), err, want)
 		}
 	}
-	if err := Sheets(&strings.Builder{}, "pdf", s); err == nil || !strings.Contains(err.Error(), "summary, csv, markdown or html") {
+	if err := Sheets(&strings.Builder{}, "pdf", s); err == nil || !strings.Contains(err.Error(), "csv or markdown") {
 		t.Errorf("format pdf: %v", err)
 	}
 }
@@ -127,7 +125,7 @@ func TestFullDisk(t *testing.T) {
 	for name, write := range map[string]func() error{
 		"text":    func() error { return Text(full{}, r) },
 		"summary": func() error { return Summary(full{}, r) }, "csv": func() error { return Sheets(full{}, CSV, s) },
-		"markdown": func() error { return Sheets(full{}, Markdown, s) }, "html": func() error { return Sheets(full{}, HTML, s) },
+		"markdown": func() error { return Sheets(full{}, Markdown, s) }, "html": func() error { return Page(full{}, r, s, "p") },
 	} {
 		if err := write(); !errors.Is(err, errFull) {
 			t.Errorf("%s: %v, want %v", name, err, errFull)
