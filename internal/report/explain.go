@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -115,7 +116,7 @@ func systemLines(b *strings.Builder, r *Results) {
 	for _, note := range r.Input.Binding {
 		line("", "%s", note)
 	}
-	line("data", "%s, %s", r.Input.DatasetPath, units.Count(r.Input.Samples, "sample"))
+	line("data", "%s, %s", cmp.Or(r.Input.DatasetPath, "made"), units.Count(r.Input.Samples, "sample"))
 	line("engine", "%s%s", r.Backend.Engine, inBrackets("", r.Backend.Library))
 	var devices []string
 	for name, nodes := range r.Backend.Devices {

@@ -67,6 +67,16 @@ func TestExplainOfImportedLogs(t *testing.T) {
 	}
 }
 
+// Inputs of an own model that were made lie in no folder.
+func TestExplainOfMadeInputs(t *testing.T) {
+	r := filled(tested(passed(loadgen.Server)))
+	r.Input.DatasetPath, r.Input.Samples = "", 13
+	var b strings.Builder
+	if err := Explain(&b, r); err != nil || !strings.Contains(b.String(), "data     made, 13 samples\n") {
+		t.Errorf("%v:\n%s", err, lineWith(b.String(), "13 samples"))
+	}
+}
+
 func TestAdviceIsGivenOnce(t *testing.T) {
 	p := passed(loadgen.Server)
 	p.MinDurationMet = false
