@@ -90,8 +90,9 @@ func Verify(ctx context.Context, it Item, o VerifyOptions) (*Report, error) {
 	}
 	defer root.Close()
 	r, finished := readReceipt(root)
-	v := &verification{read: map[string]readFile{}, VerifyOptions: o, item: it, root: root, report: &Report{Dir: o.Dir, Fine: []string{}, Problems: []string{}, Of: r.Name,
-		Count: r.Count, Seed: r.Seed}}
+	v := &verification{read: map[string]readFile{}, VerifyOptions: o, item: it, root: root,
+		report: &Report{Dir: o.Dir, Fine: []string{}, Problems: []string{}, Of: r.Name,
+			Count: r.Count, Seed: r.Seed}}
 	if o.Count > 0 {
 		v.report.Count = o.Count
 	}

@@ -190,7 +190,8 @@ func (r row) tools(p *backend.Prompt) error {
 }
 
 // roles are the roles of messages by ShareGPT's names.
-var roles = map[string]string{"human": "user", "user": "user", "system": "system", "gpt": "assistant", assistant: assistant, "chatgpt": "assistant", "bing": "assistant", "bard": "assistant"}
+var roles = map[string]string{"human": "user", "user": "user", "system": "system", "gpt": "assistant", assistant: assistant, "chatgpt": "assistant",
+	"bing": "assistant", "bard": "assistant"}
 
 const assistant = "assistant"
 

@@ -42,7 +42,8 @@ func (l Lengths) read(fallback int) (distribution, error) {
 	d := distribution{least: 1, most: maxLength}
 	text := strings.ReplaceAll(strings.ReplaceAll(string(l), " ", ""), "+-", "±")
 	wrong := func() (distribution, error) {
-		return d, fmt.Errorf("%q: must be a length, a mean and its standard deviation (256±64), a range (100-400), or lengths with weights (128:3,1024:1), from 1 to %s",
+		return d, fmt.Errorf("%q: must be a length, a mean and its standard deviation (256±64), a range (100-400), or lengths with weights "+
+			"(128:3,1024:1), from 1 to %s",
 			string(l), units.Number(maxLength))
 	}
 	number := func(text string) (int, bool) {
@@ -108,7 +109,8 @@ func (d Delays) read() (delay, error) {
 	if d == "" || d == "0" || d == "0s" {
 		return delay{distribution{}}, nil
 	}
-	wrong := fmt.Errorf("%q: must be a time, a mean and its standard deviation (2s±500ms), a range (1s-3s), or times with weights (1s:3,10s:1), from 1ms to %v", string(d), maxLength*time.Millisecond)
+	wrong := fmt.Errorf("%q: must be a time, a mean and its standard deviation (2s±500ms), a range (1s-3s), or times with weights "+
+		"(1s:3,10s:1), from 1ms to %v", string(d), maxLength*time.Millisecond)
 	if duration.ReplaceAllString(string(d), "") == string(d) {
 		return delay{}, wrong
 	}

@@ -197,7 +197,8 @@ func (b *buckets) timeline() *Timeline {
 			outstanding += b.started[k] - b.ended[k]
 			most = max(most, outstanding)
 		}
-		o.Issued, o.Completed, o.Outstanding = append(o.Issued, float64(issued)), append(o.Completed, float64(completed)), append(o.Outstanding, float64(most))
+		o.Issued, o.Completed, o.Outstanding = append(o.Issued, float64(issued)), append(o.Completed, float64(completed)),
+			append(o.Outstanding, float64(most))
 	}
 	for _, c := range o.columns() {
 		if _, at := c.Max(); at < 0 {

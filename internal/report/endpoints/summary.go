@@ -131,8 +131,9 @@ func (r *Run) summary() summary {
 		}
 	})
 	s := summary{
-		Version: r.Program, Started: r.Test.StartTime.UnixNano(), Issued: t.issued, Completed: len(t.latency), Failed: t.issued - len(t.latency), State: "complete",
-		TTFT: newSeries(t.ttft, true), TPOT: newSeries(t.tpot, true), Latency: newSeries(t.latency, true),
+		Version: r.Program, Started: r.Test.StartTime.UnixNano(), Issued: t.issued, Completed: len(t.latency), Failed: t.issued - len(t.latency),
+		State: "complete",
+		TTFT:  newSeries(t.ttft, true), TPOT: newSeries(t.tpot, true), Latency: newSeries(t.latency, true),
 		Output: newSeries(t.output, false), Input: newSeries(inputs, false),
 		Finished:  map[string]int64{"stop": 0, "length": 0, "tool_calls": 0, "content_filter": 0, "function_call": 0, "other": 0},
 		RunConfig: runConfig{r.pattern(), r.Test.Effective.ScheduleRNGSeed, r.Test.Effective.SampleIndexRNGSeed},

@@ -188,7 +188,8 @@ func newChunks() *chunks {
 			c[0][k][i] = fmt.Appendf(nil, `data: {"id":"cmpl-8d2e0f0e2a9f4f7d9c2b6f0a1b3c5d7e","object":"text_completion","created":1730000000,`+
 				`"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"text":%s,"logprobs":null,"finish_reason":null%s}]}`+"\n\n", text, extra)
 			c[1][k][i] = fmt.Appendf(nil, `data: {"id":"chatcmpl-8d2e0f0e2a9f4f7d9c2b6f0a1b3c5d7e","object":"chat.completion.chunk","created":1730000000,`+
-				`"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{"content":%s},"logprobs":null,"finish_reason":null%s}]}`+"\n\n", text, extra)
+				`"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{"content":%s},"logprobs":null,"finish_reason":null%s}]}`+
+				"\n\n", text, extra)
 		}
 	}
 	return c
@@ -209,9 +210,11 @@ func (c *chunks) of(q *request, n int) []byte {
 	if q.tool != "" {
 		call := fmt.Sprintf(`{"index":0,"function":{"arguments":%s}}`, quoted(vocab.Words[q.token(n)]))
 		if n == 0 {
-			call = fmt.Sprintf(`{"index":0,"id":"call_1","type":"function","function":{"name":%s,"arguments":%s}}`, quoted(q.tool), quoted(vocab.Words[q.token(n)]))
+			call = fmt.Sprintf(`{"index":0,"id":"call_1","type":"function","function":{"name":%s,"arguments":%s}}`, quoted(q.tool),
+				quoted(vocab.Words[q.token(n)]))
 		}
-		return fmt.Appendf(nil, `data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"tool_calls":[%s]},"finish_reason":null}]}`+"\n\n", call)
+		return fmt.Appendf(nil,
+			`data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"tool_calls":[%s]},"finish_reason":null}]}`+"\n\n", call)
 	}
 	return c[route][ids][q.token(n)]
 }
