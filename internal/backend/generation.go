@@ -110,6 +110,8 @@ type Generated struct {
 	Answers  int64
 	Failures []Failures // the most frequent kinds first
 	Retries  int64      // requests that were sent again
+	// Answers that were given up here on purpose, and their pieces until then: they are in none of the other numbers.
+	Cancelled, CancelledPieces int64
 
 	FirstToken Spread // from sending to the first piece
 	Whole      Spread // from sending to the end of the answer

@@ -12,6 +12,9 @@ type Tracer interface {
 	Trace() *Trace
 }
 
+// Cancelled is the Finish of a request whose answer was given up here.
+const Cancelled = "cancelled"
+
 // A Trace is what became of a request.
 type Trace struct {
 	Sent         time.Time // the last time

@@ -35,7 +35,7 @@ var flagGroups = []struct {
 		[]string{"full-size", "rows", "no-accuracy"}},
 	{"How long, how much, how late",
 		[]string{"budget", "target-qps", "target-latency", "slo", "min-duration", "min-query-count", "user-conf"},
-		[]string{"ttft", "tpot", "max-duration", "max-query-count", "samples-per-query", "performance-sample-count", "cooldown", "set", "mlperf-conf", "audit-conf", "allow-unknown-keys", "anyway"}},
+		[]string{"ttft", "tpot", "max-duration", "max-query-count", "samples-per-query", "performance-sample-count", "cooldown", "warm-up", "cool-down", "request-cancellation-rate", "request-cancellation-delay", "set", "mlperf-conf", "audit-conf", "allow-unknown-keys", "anyway"}},
 	{"How the model is run",
 		[]string{"instances", "intra-threads", "max-batchsize", "max-batch-delay", "profile"},
 		[]string{"inter-threads", "reserve-core", "pin", "thread-affinity", "execution", "spinning", "arena", "memory-pattern", "graph-optimization", "optimized-model", "free-dimension",

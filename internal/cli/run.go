@@ -41,6 +41,7 @@ type runFlags struct {
 	writeUserConf bool
 	sweep         tune.Sweep
 	live          string // address of the live page
+	cancelPercent float64
 }
 
 func newRun() *cobra.Command {
@@ -119,6 +120,10 @@ func (o *runFlags) define(f *pflag.FlagSet) {
 	f.BoolVar(&o.Force, "force", false, "replace the results that are in the folder of --output")
 	f.BoolVar(&o.Anyway, "anyway", false, "Server: run at full length even if no rate can keep the latency bound")
 	f.BoolVar(&o.Trace, "trace", false, "also write mlperf_log_trace.json, for chrome://tracing")
+	durationVar(f, &o.WarmUp, "warm-up", 0, "runs without a benchmark: leave the first seconds of a test out of the figures, which say so; a ramp: --arrivals ramp:30s")
+	durationVar(f, &o.CoolDown, "cool-down", 0, "and the last seconds before the last request was due")
+	f.Float64Var(&o.cancelPercent, "request-cancellation-rate", 0, "servers of text, without a benchmark: give up the answers to so many `percent` of the requests, drawn from a seed, and leave them out of the figures")
+	durationVar(f, &o.Engine.Remote.CancelAfter, "request-cancellation-delay", 0, "how long after sending they are given up")
 	f.BoolVar(&o.EachRequest, "save-detailed", false,
 		"also write requests.jsonl.gz: when each request was due, sent and answered, each token's time, why it ended")
 	f.BoolVar(&o.NoReport, "no-report", false, "do not write report.html beside the results")
@@ -215,6 +220,7 @@ func (o *runFlags) request(cmd *cobra.Command) (run.Request, error) {
 		}
 		q.SLO = append(q.SLO, objective)
 	}
+	q.Engine.Remote.Cancel = o.cancelPercent / 100
 	q.Command = append([]string{"mlperf"}, os.Args[1:]...)
 	return q, nil
 }

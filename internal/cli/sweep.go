@@ -64,7 +64,7 @@ func showSweep(w io.Writer, doc *report.Sweep, dir string, asJSON bool) error {
 	if asJSON {
 		return report.JSON(w, doc)
 	}
-	points := doc.Points
+	points := doc.Ordered()
 	const unmeasured = "–"
 	cell := func(unit string, numbers ...*float64) string {
 		var list []string

@@ -85,8 +85,10 @@ type Config struct {
 	CacheDir  string // for pre-processed samples; empty: they are not kept
 	// EachRequest has what became of each request written beside the logs (requests.FileName).
 	EachRequest bool
-	Files       map[string][]byte // further files for OutputDir, by name: the conf files used
-	Gauges      []machine.Gauge   // to be read while a test runs
+	// Cancels says that the engine gives up answers on purpose: they are left out of the figures.
+	Cancels bool
+	Files   map[string][]byte // further files for OutputDir, by name: the conf files used
+	Gauges  []machine.Gauge   // to be read while a test runs
 
 	FreeMemory  func() uint64           // bytes; nil: not known
 	FreeDisk    func(dir string) uint64 // bytes where a folder is or would be; nil: not known

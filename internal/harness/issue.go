@@ -46,6 +46,9 @@ func (r *run) issue(ctx context.Context, dir string) (*loadgen.Result, error) {
 		return nil, err
 	}
 	r.afterTest(ctx)
+	if r.cfg.Cancels {
+		r.cancelTook, r.cancelStill = r.afterCancelled(ctx)
+	}
 	sums, errLogs := r.writeLogs(test, dir)
 	complete := errors.Join(accuracyLog.Close(), file.Close())
 	if complete == nil {
@@ -92,7 +95,7 @@ func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.A
 		r.sut.naming = func() (string, error) { return r.workload.SystemName(running) }
 	}
 	r.sut.tokens = s.UseTokenLatencies
-	if d, ok := r.sut.dispatcher(); ok && log != nil && r.cfg.EachRequest {
+	if d, ok := r.sut.dispatcher(); ok && log != nil && (r.cfg.EachRequest || r.cfg.Cancels) {
 		d.traces = &traces{of: map[loadgen.ResponseID]*backend.Trace{}}
 	}
 	if r.raw != nil {

@@ -42,14 +42,16 @@ type Test struct {
 	Input       Input
 	Files       map[string]string // SHA-256 of those that were written, and of the charts, by their names
 
-	Workers     []report.WorkerStats
-	Queue       *report.QueueStats // nil: nothing waited
-	Generation  *report.Generation // nil: no prompts at servers
-	Servers     Servers
-	Metrics     []report.ServerMetric // that servers told
-	Charts      *charts.Charts        // nil: none
-	Operations  *report.Operations    // nil: the model is not an ONNX graph that this program reads
-	Preparation *report.Preparation   // nil: samples were made before the traffic
+	Workers    []report.WorkerStats
+	Queue      *report.QueueStats // nil: nothing waited
+	Generation *report.Generation // nil: no prompts at servers
+	Servers    Servers
+	Metrics    []report.ServerMetric // that servers told
+	// Cancelled reports whether the answer to a sample was given up on purpose.
+	Cancelled   func(loadgen.ResponseID) bool
+	Charts      *charts.Charts      // nil: none
+	Operations  *report.Operations  // nil: the model is not an ONNX graph that this program reads
+	Preparation *report.Preparation // nil: samples were made before the traffic
 	Accuracy    *report.Accuracy
 	NotScored   error // why there is no score of answers that were to be scored
 
@@ -113,6 +115,7 @@ func (r *run) measured(ctx context.Context, traffic *loadgen.Result, dir string)
 		bound = s.ServerTTFTLatency
 	}
 	r.servers.judgeTokens(t.Generation, alike, r.workload.Samples, bound)
+	t.Cancelled = r.cancelled()
 	t.Servers, t.Metrics = r.servers.Servers, r.gauges.servers()
 	r.addAnswers(t)
 	if r.workload.Prompts != nil {

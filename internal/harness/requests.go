@@ -1,10 +1,12 @@
 package harness
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -119,4 +121,40 @@ func (t *traces) request(s loadgen.SampleRecord, began time.Time) requests.Reque
 		q.End, q.Error = requests.Failed, userinput.Line(one.Error)
 	}
 	return q
+}
+
+// cancelled tells which samples of the last test were given up.
+func (r *run) cancelled() func(loadgen.ResponseID) bool {
+	d, ok := r.sut.dispatcher()
+	if !ok || d.traces == nil || r.stuck || !r.cfg.Cancels {
+		return func(loadgen.ResponseID) bool { return false }
+	}
+	return func(id loadgen.ResponseID) bool {
+		one := d.traces.of[id]
+		return one != nil && one.Finish == backend.Cancelled
+	}
+}
+
+// afterCancelled waits until the servers have ended the requests whose answers were given up, as far as they tell, and returns how long
+// that took, and how many ran still after mostWait; -1: the servers do not tell.
+func (r *run) afterCancelled(ctx context.Context) (took time.Duration, still float64) {
+	const mostWait = 5 * time.Second
+	began := time.Now()
+	for {
+		still = -1
+		for _, g := range r.cfg.Gauges {
+			if v := g.Read(); g.Server != "" && strings.HasPrefix(g.Name, "running") && v >= 0 {
+				still = max(still, 0) + v
+			}
+		}
+		took = time.Since(began)
+		if still <= 0 || took >= mostWait {
+			return took, still
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return took, still
+		}
+	}
 }

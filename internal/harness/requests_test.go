@@ -10,6 +10,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/requests"
+	"github.com/mlperf-go/mlperf/internal/report/requests/requeststest"
 	"github.com/mlperf-go/mlperf/internal/serve/tokenserver"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
@@ -31,7 +32,7 @@ func TestWhatBecameOfEachRequest(t *testing.T) {
 		testenv.Must(t, err)
 		var list []requests.Request
 		path := filepath.Join(cfg.OutputDir, requests.FileName)
-		h, err := requests.Read(path, func(q requests.Request) error { list = append(list, q); return nil })
+		h, err := requeststest.Read(path, func(q requests.Request) error { list = append(list, q); return nil })
 		if err != nil || h.Model != "m" || h.Scenario != "Server" || h.Created.IsZero() || h.Program != "mlperf test" {
 			t.Fatalf("%v, %+v", err, h)
 		}
@@ -77,7 +78,7 @@ func TestRequestsOfAnEngineHere(t *testing.T) {
 		cfg.EachRequest = true
 		r := mustRun(t, n, cfg)
 		count := 0
-		_, err := requests.Read(filepath.Join(cfg.OutputDir, requests.FileName), func(q requests.Request) error {
+		_, err := requeststest.Read(filepath.Join(cfg.OutputDir, requests.FileName), func(q requests.Request) error {
 			if count++; q.End != requests.Answered || *q.DoneNS <= q.DueNS || q.SentNS != nil {
 				t.Errorf("%+v", q)
 			}

@@ -80,13 +80,16 @@ type run struct {
 	stuck       bool                  // a prediction outlived its test
 
 	// Of the last test.
-	issued  *loadgen.Result // at full length; nil: none
-	sut     *sut
-	gauges  *gauges
-	cpuTime time.Duration     // of this process
-	sums    map[string]string // SHA-256, of its files
-	charts  *charts.Charts    // nil: none
-	servers serverCheck
+	issued *loadgen.Result // at full length; nil: none
+	sut    *sut
+	gauges *gauges
+	// How long servers took to end the requests whose answers were given up, and how many ran still (afterCancelled).
+	cancelTook  time.Duration
+	cancelStill float64
+	cpuTime     time.Duration     // of this process
+	sums        map[string]string // SHA-256, of its files
+	charts      *charts.Charts    // nil: none
+	servers     serverCheck
 }
 
 func newRun(cfg Config) *run {

@@ -201,6 +201,12 @@ func (r *run) generation(test *loadgen.Result) *report.Generation {
 	for _, s := range m.Servers {
 		g.Servers = append(g.Servers, report.GenerationServer(s))
 	}
+	if m.Cancelled > 0 {
+		g.Cancelled = &report.Cancelled{Requests: m.Cancelled, Pieces: m.CancelledPieces, ServerNS: int64(r.cancelTook)}
+		if r.cancelStill >= 0 {
+			g.Cancelled.StillRunning = new(r.cancelStill)
+		}
+	}
 	p := test.Performance
 	if p == nil {
 		return g
@@ -214,8 +220,9 @@ func (r *run) generation(test *loadgen.Result) *report.Generation {
 	g.CPUCores = per(int64(r.cpuTime), p.LastCompletion) / float64(time.Second)
 	tokens, good, answered := int64(0), int64(0), int64(0)
 	s := p.Effective
+	cancelled := r.cancelled()
 	p.EachSample(func(sample loadgen.SampleRecord) {
-		if sample.Completed < 0 || sample.Tokens < 1 {
+		if sample.Completed < 0 || sample.Tokens < 1 || cancelled(sample.ID) {
 			return
 		}
 		answered++

@@ -54,7 +54,7 @@ const (
 	KindProbability             // percent, 0 to 100; the field has a fraction
 	KindRate                    // per second
 	KindNumber                  // any
-	KindArrivals                // poisson, burst:4x500ms or replay:FILE
+	KindArrivals                // poisson, burst:4x500ms, ramp:30s or replay:FILE
 )
 
 // A Source is who may make a setting.
@@ -208,6 +208,7 @@ var table = []*Setting{
 	{Key: "arrivals", Scenario: Server.String(), Kind: KindArrivals, Source: FromOptions, IfSet: true,
 		RequestedKey: "arrivals", Label: "Arrivals (not of the rules)", JSON: "arrivals,omitzero",
 		Help: "Server: a `process` not of the rules: burst:4x500ms, bursts of 500ms on average with 4 times the target rate, then pauses; " +
+			"ramp:30s, from nothing to the target rate in 30 s; " +
 			"replay:FILE, at the time stamps of a file, or replay:2x:FILE, twice as fast (default: poisson)",
 		Rule:      RuleExactly,
 		requested: func(s *TestSettings) any { return &s.ServerArrivals },

@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -167,17 +168,45 @@ func TestReplay(t *testing.T) {
 	}
 }
 
+// In a ramp of 100 s to 50/s half of the 2,500 arrivals come in its last 29 %, and then 50 come a second.
+func TestRamp(t *testing.T) {
+	s := DefaultSettings()
+	s.Scenario, s.ServerTargetQPS, s.MinDuration, s.MinQueryCount = Server, 50, 200*time.Second, 1
+	s.ServerArrivals = Arrivals{Ramp: 100 * time.Second}
+	trace, err := NewTrace(t.Context(), s, 10, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parts [4]int // until 50, 71, 100 and 200 s
+	for _, at := range trace.ScheduledNS {
+		for i, end := range []float64{50e9, 70.71e9, 100e9, 200e9} {
+			if float64(at) < end {
+				parts[i]++
+				break
+			}
+		}
+	}
+	for i, want := range []float64{625, 625, 1250, 5000} {
+		if off := math.Abs(float64(parts[i]) - want); off > 4*math.Sqrt(want) {
+			t.Errorf("part %d has %d arrivals, want about %g", i, parts[i], want)
+		}
+	}
+	if !slices.IsSorted(trace.ScheduledNS) || trace.Arrivals != "ramp:1m40s" {
+		t.Errorf("%s, sorted: %v", trace.Arrivals, slices.IsSorted(trace.ScheduledNS))
+	}
+}
+
 func TestParseArrivals(t *testing.T) {
 	for text, want := range map[string]Arrivals{
-		"poisson": {}, "burst:4x500ms": {4, 500 * time.Millisecond, ""}, "burst:1.5x2s": {1.5, 2 * time.Second, ""},
-		"replay:a b/c.csv": {1, 0, "a b/c.csv"}, "replay:0.5x:a:b,c": {0.5, 0, "a:b,c"}, "replay:1x:2x:a": {1, 0, "2x:a"}, "replay:x:a": {1, 0, "x:a"},
+		"poisson": {}, "burst:4x500ms": {Factor: 4, Burst: 500 * time.Millisecond}, "burst:1.5x2s": {Factor: 1.5, Burst: 2 * time.Second}, "ramp:30s": {Ramp: 30 * time.Second},
+		"replay:a b/c.csv": {Factor: 1, Replay: "a b/c.csv"}, "replay:0.5x:a:b,c": {Factor: 0.5, Replay: "a:b,c"}, "replay:1x:2x:a": {Factor: 1, Replay: "2x:a"}, "replay:x:a": {Factor: 1, Replay: "x:a"},
 	} {
 		if got, err := ParseArrivals(text); err != nil || got != want || got.String() != text {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}
 	for _, text := range []string{"", "Poisson", "burst", "burst:4", "burst:4x", "burst:x1s", "burst:1x1s", "burst:0x0s", "burst:NaNx1s", "burst:-2x1s", "burst:1e9x1s", "burst:4x0s", "burst:4x-1s", "burst:4x9999h", "burst:4x5",
-		"replay:", "replay:2x:", "replay:0x:a", "replay:1.2.3x:a", "replay:9999999x:a", "replay:a\nb"} {
+		"ramp:", "ramp:0s", "ramp:-1s", "ramp:9999h", "ramp:30", "replay:", "replay:2x:", "replay:0x:a", "replay:1.2.3x:a", "replay:9999999x:a", "replay:a\nb"} {
 		if a, err := ParseArrivals(text); err == nil {
 			t.Errorf("%q is %v", text, a)
 		}

@@ -60,7 +60,8 @@ type Results struct {
 	Metric      *Metric       `json:"metric,omitempty"` // the scenario's result
 	Constraints []Constraint  `json:"constraints,omitempty"`
 	Performance *Performance  `json:"performance,omitempty"`
-	SLO         *ServiceLevel `json:"slo,omitempty"` // absent: no objective was given
+	Steady      *Steady       `json:"steady,omitempty"` // without a beginning and an end that were cut off; absent: nothing was
+	SLO         *ServiceLevel `json:"slo,omitempty"`    // absent: no objective was given
 	Accuracy    *Accuracy     `json:"accuracy,omitempty"`
 	NotScored   string        `json:"not_scored,omitempty"` // why answers that were to be scored are not; absent: they are, or were not to be
 	Calibration *Calibration  `json:"calibration,omitempty"`
@@ -494,13 +495,15 @@ type RemoteCount struct {
 // count from when a request was sent, as clients without a schedule do; all others
 // count from when the request should have been issued.
 type Generation struct {
-	Servers  []GenerationServer   `json:"servers"`
-	Limit    int                  `json:"concurrency_limit,omitempty"` // requests under way at once; 0: none
-	Most     int64                `json:"most_under_way"`
-	Answers  int64                `json:"answers"`
-	Retries  int64                `json:"retries,omitempty"`
-	Failures []GenerationFailures `json:"failures,omitempty"`
-	Finished map[string]int64     `json:"finished,omitempty"` // answers by why they ended, in the servers' words
+	Servers []GenerationServer `json:"servers"`
+	Limit   int                `json:"concurrency_limit,omitempty"` // requests under way at once; 0: none
+	Most    int64              `json:"most_under_way"`
+	Answers int64              `json:"answers"`
+	Retries int64              `json:"retries,omitempty"`
+	// Cancelled are requests whose answers were given up on purpose; absent: none was.
+	Cancelled *Cancelled           `json:"cancelled,omitempty"`
+	Failures  []GenerationFailures `json:"failures,omitempty"`
+	Finished  map[string]int64     `json:"finished,omitempty"` // answers by why they ended, in the servers' words
 
 	Tokens       int64  `json:"tokens"`
 	Pieces       int64  `json:"pieces,omitempty"`
@@ -537,6 +540,27 @@ type Turn struct {
 	Answers      int64      `json:"answers"`
 	FirstTokenNS *Latencies `json:"first_token_ns,omitempty"`
 	LatencyNS    *Latencies `json:"latency_ns,omitempty"`
+}
+
+// Cancelled counts requests whose answers were given up on purpose. They are in no figure but those of the test as a whole (performance).
+type Cancelled struct {
+	Requests int64 `json:"requests"`
+	Pieces   int64 `json:"pieces"` // that had come, usually tokens
+	// StillRunning is how many requests the servers said to run ServerNS after the last answer; absent: they do not tell.
+	StillRunning *float64 `json:"servers_still_running,omitempty"`
+	ServerNS     int64    `json:"servers_looked_at_after_ns"`
+}
+
+// String is what was given up, and what the servers did then.
+func (c *Cancelled) String() string {
+	text := fmt.Sprintf("%s given up on purpose, after %s; ", units.Count(c.Requests, "answer"), units.Count(c.Pieces, "piece"))
+	switch {
+	case c.StillRunning == nil:
+		return text + "what the servers did then they do not tell"
+	case *c.StillRunning == 0:
+		return text + fmt.Sprintf("the servers ran nothing %s after the last answer", nanoseconds(c.ServerNS))
+	}
+	return text + fmt.Sprintf("the servers still ran %s %s after the last answer", units.Count(*c.StillRunning, "request"), nanoseconds(c.ServerNS))
 }
 
 // A TokenCheck compares the numbers of tokens that servers tell with others.

@@ -84,7 +84,7 @@ func (o Objective) String() string {
 	return text
 }
 
-// JudgeObjectives compares the measurements of a run with objectives, and counts the answers that kept all of them. Fill comes
+// JudgeObjectives compares the measurements of a run with objectives, and counts the answers that kept all of them. Fill, and Cut, come
 // before it.
 func (r *Results) JudgeObjectives(objectives []Objective, p *loadgen.Performance) {
 	if len(objectives) == 0 || p == nil {
@@ -98,10 +98,19 @@ func (r *Results) JudgeObjectives(objectives []Objective, p *loadgen.Performance
 		switch o.Of {
 		case OfLatency:
 			l, bound = cmp.Or(r.Performance.QueryLatencyNS, r.Performance.LatencyNS), &latency
+			if r.Steady != nil {
+				l = r.Steady.LatencyNS
+			}
 		case OfFirstToken:
 			l, bound = r.Performance.FirstTokenNS, &firstToken
+			if r.Steady != nil {
+				l = r.Steady.FirstTokenNS
+			}
 		case OfPerToken:
 			l, bound = r.Performance.TimePerOutputTokenNS, &perToken
+			if r.Steady != nil {
+				l = r.Steady.TimePerOutputTokenNS
+			}
 		}
 		if l != nil {
 			o.ObservedNS, _ = l.percentile(o.Percentile)
@@ -116,7 +125,7 @@ func (r *Results) JudgeObjectives(objectives []Objective, p *loadgen.Performance
 	}
 	p.EachSample(func(a loadgen.SampleRecord) {
 		streamed := a.FirstToken >= 0 && a.Tokens > 0
-		if a.Completed >= 0 &&
+		if a.Completed >= 0 && r.Steady.has(a) &&
 			(latency < 0 || a.Completed-a.Start <= latency) &&
 			(firstToken < 0 || streamed && a.FirstToken-a.Start <= firstToken) &&
 			(perToken < 0 || streamed && a.PerToken() <= perToken) {
@@ -124,6 +133,9 @@ func (r *Results) JudgeObjectives(objectives []Objective, p *loadgen.Performance
 		}
 	})
 	s.GoodPerSecond = perSecond(int64(s.Good), p.LastCompletion)
+	if r.Steady != nil {
+		s.Of, s.GoodPerSecond = r.Steady.Samples, perSecond(int64(s.Good), r.Steady.to-r.Steady.from)
+	}
 	r.SLO = s
 }
 

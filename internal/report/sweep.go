@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
@@ -69,6 +71,16 @@ type SweepPoint struct {
 	LatencyP99        *float64 `json:"latency_p99_ms,omitempty"`
 	RoundTripMean     *float64 `json:"round_trip_mean_ms,omitempty"` // of a request to a server of tensors
 	Failures          int64    `json:"failures"`
+}
+
+// Ordered are the points as screens and pages have them: of a search, one request at a time, as many as it takes, and the rates in
+// their order.
+func (s *Sweep) Ordered() []SweepPoint {
+	list := slices.Clone(s.Points)
+	if s.Search {
+		slices.SortStableFunc(list[min(2, len(list)):], func(a, b SweepPoint) int { return cmp.Compare(a.Load, b.Load) })
+	}
+	return list
 }
 
 // Name is the load in words.

@@ -37,6 +37,19 @@ func Summary(w io.Writer, r *Results, lines ...string) error {
 	if p := r.Performance; p != nil {
 		performanceLines(&b, p, r.Metric)
 	}
+	if s := r.Steady; s != nil {
+		fmt.Fprintf(&b, "  %s: %s", s.Window(), units.Text(s.SamplesPerSecond, "samples/s"))
+		if s.TokensPerSecond > 0 {
+			fmt.Fprintf(&b, ", %s", units.Text(s.TokensPerSecond, "tokens/s"))
+		}
+		b.WriteString("\n")
+		for _, l := range []struct {
+			name string
+			of   *Latencies
+		}{{"latency", s.LatencyNS}, {"time to first token", s.FirstTokenNS}, {"time per output token", s.TimePerOutputTokenNS}} {
+			latencyLine(&b, "  "+l.name, l.of)
+		}
+	}
 	generationLines(&b, r.Generation)
 	for _, m := range r.ServerMetrics {
 		fmt.Fprintf(&b, "  %s tells: %v\n", m.Server, m)
@@ -563,6 +576,9 @@ func generationLines(b *strings.Builder, e *Generation) {
 		if g := e.Goodput; g != nil {
 			fmt.Fprintf(b, "  goodput: %s, %d of %d kept TTFT ≤ %s and TPOT ≤ %s\n", units.Text(g.RequestsPerSecond, what), g.Requests, g.Of, nanoseconds(g.FirstTokenNS), nanoseconds(g.PerTokenNS))
 		}
+	}
+	if e.Cancelled != nil {
+		fmt.Fprintf(b, "  %v\n", e.Cancelled)
 	}
 	limit := "no limit"
 	if e.Limit > 0 {

@@ -79,7 +79,7 @@ func (p *Prepared) fingerprint(ctx context.Context) error {
 	}
 	measured := []any{c.Calibrate && !c.FindPeak, c.AutoLatency, c.FitStreams, c.FewQueries, c.Runs} // settings that the run finds
 	f.Settings = digest(p.model.Name, p.Rules.Version, p.division, p.interactive, s, measured, q.Instances, q.MaxBatch, q.MaxDelay, q.ReserveCore,
-		q.Pin, q.Count, q.TimedPreprocessing)
+		q.Pin, q.Count, q.TimedPreprocessing, q.WarmUp, q.CoolDown)
 	if c.Backend.EngineCacheDir == "" {
 		options.IntraThreads, options.InterThreads, options.Affinity, options.AllowFallback = 0, 0, "", false // no compiled model follows from them
 		c.Backend.EngineCacheDir = filepath.Join(p.maker.Dir, "engines", digest(f.Model, options))

@@ -98,7 +98,7 @@ func (r *Resolved) prepare(cache string, processors []int, o Observer) *Prepared
 		Instances: q.Instances, MaxBatch: q.MaxBatch, MaxDelay: q.MaxDelay, ReserveCore: q.ReserveCore, Processors: processors,
 		DatasetDir: q.DatasetPath, Count: q.Count, TimedPreprocessing: q.TimedPreprocessing, Options: q.Options,
 
-		OutputDir: q.Output, EachRequest: q.EachRequest, CacheDir: filepath.Join(cache, "samples"), Files: r.confFiles,
+		OutputDir: q.Output, EachRequest: q.EachRequest, Cancels: q.Engine.Remote.Cancel > 0, CacheDir: filepath.Join(cache, "samples"), Files: r.confFiles,
 		Gauges: machine.Gauges(), CPUTime: machine.CPUTime, NewPacer: q.NewPacer, Observer: o,
 		FreeMemory: machine.AvailableMemory, FreeDisk: machine.FreeDisk, FreeThreads: func() (int, bool) { return cgroup.ThreadsLeft("/") },
 	}

@@ -119,6 +119,12 @@ func (rec *recorder) record(t *harness.Test) *report.Results {
 		DatasetPath: c.DatasetDir, BuiltInData: c.BuiltInData, Samples: in.Samples, Part: c.Count > 0, Reference: c.Reference,
 		Binding: in.Binding, RunSamples: in.RunSamples, EndTokens: in.EndTokens,
 	}
+	if err := r.Cut(q.WarmUp, q.CoolDown, t.Cancelled, t.Traffic.Performance); err != nil {
+		r.Incomplete("the figures", err)
+	}
+	if r.Steady != nil {
+		r.Limitations = append(r.Limitations, limitation.Limitation{ID: limitation.CutFigures, Value: r.Steady.Window()})
+	}
 	r.JudgeObjectives(q.SLO, t.Traffic.Performance)
 	return r
 }

@@ -42,6 +42,8 @@ type Request struct {
 	UserConf         string // file; empty: ./user.conf if there is one
 	AuditConf        string // file
 	AllowUnknownKeys bool   // of these files
+	// WarmUp and CoolDown are cut off the figures at the beginning and the end of a test that no rules judge.
+	WarmUp, CoolDown time.Duration
 	// Settings override those of the files, in this order.
 	Settings []config.Override
 	// AutoLatency asks for a Server bound that this machine can keep, if the rules' is out of reach.
@@ -164,7 +166,7 @@ func (q *Request) streams(s loadgen.Scenario) bool {
 
 // check finds wrong values that do not depend on the model and the rules. It fills in the name of the engine.
 func (q *Request) check() error {
-	for _, check := range []func() error{q.checkNumbers, q.Engine.Check, q.checkEngine, q.checkPrompts, q.checkPower} {
+	for _, check := range []func() error{q.checkNumbers, q.checkCut, q.Engine.Check, q.checkEngine, q.checkPrompts, q.checkPower} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -192,6 +194,34 @@ func (q *Request) checkNumbers() error {
 	}
 	if q.MaxDelay < 0 {
 		return userinput.Invalid("max_batch_delay", q.MaxDelay, "a time, or 0 for none")
+	}
+	return nil
+}
+
+// checkCut finds parts of a test that cannot be cut off, and a ramp that would be judged.
+func (q *Request) checkCut() error {
+	ramp := slices.ContainsFunc(q.Settings, func(o config.Override) bool { return o.Key == "arrivals" && strings.HasPrefix(o.Value, "ramp:") })
+	field := userinput.FirstSet([]string{"warm_up", "cool_down", "arrivals"}, q.WarmUp != 0, q.CoolDown != 0, ramp)
+	share, after := q.Engine.Remote.Cancel, q.Engine.Remote.CancelAfter
+	cancels := userinput.FirstSet([]string{"request_cancellation_rate", "request_cancellation_delay"}, share != 0, after != 0)
+	if field == "" {
+		field = cancels
+	}
+	switch {
+	case !(share >= 0 && share <= 1):
+		return userinput.Invalid("request_cancellation_rate", 100*share, "from 0 to 100 percent")
+	case after < 0:
+		return userinput.Invalid("request_cancellation_delay", after, "a time, or 0 for at once")
+	case cancels != "" && !q.asksServers():
+		return userinput.Errorf(cancels, "is about servers of text: the engine must be %s", engine.OpenAI)
+	case q.WarmUp < 0 || q.CoolDown < 0:
+		return userinput.Invalid(field, min(q.WarmUp, q.CoolDown), "a time, or 0 for nothing")
+	case field == "":
+		return nil
+	case !q.noBenchmark():
+		return userinput.Errorf(field, "is for runs that no rules judge: %s is a benchmark, and its whole test counts", q.Model)
+	case q.Mode != "" && q.Mode != "performance" && field != "arrivals":
+		return userinput.Errorf(field, "is of performance mode, not of %s", q.Mode)
 	}
 	return nil
 }

@@ -130,7 +130,7 @@ func (a *autoSweep) run(ctx context.Context) error {
 		if len(steps) > 0 && !slices.Contains(search.Ladder, next.Load) {
 			requests = manyRequests
 		}
-		length := min(max(time.Duration(float64(requests)/rate*float64(time.Second)), leastTime), mostRateTime)
+		length := min(max(time.Duration(float64(requests)/rate*float64(time.Second)), leastTime), mostRateTime).Round(100 * time.Millisecond)
 		if a.spent+length > searchBudget {
 			a.o.Note(fmt.Sprintf("sweep: the tests have taken %s: the search ends with an interval that is wider", units.Duration(a.spent)))
 			break

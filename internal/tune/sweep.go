@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"cmp"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -247,7 +246,7 @@ var columns = []struct {
 
 // sweepPage has the numbers and the curves of a sweep. A column without a number is left out.
 func sweepPage(doc *report.Sweep) page.Sweep {
-	points := doc.Points
+	points := doc.Ordered()
 	s := page.Sweep{Load: points[0].Unit, Facts: sweepFacts(doc), Outcome: doc.Sentence, Search: doc.Search}
 	for _, p := range points {
 		s.Points = append(s.Points, page.SweepPoint{Load: p.Load, Name: p.Name(), Kept: p.Kept, Result: p.Result, Page: p.Folder + "/" + page.FileName})
@@ -280,10 +279,9 @@ func valueOf(x *float64) float64 {
 // sweepFigures draw latencies and rates over the load, with the bounds, and latency against what was answered. Of a search they have
 // the rates; one request at a time is where latency begins, and as many as it takes the most that was answered.
 func sweepFigures(doc *report.Sweep) []figures.Figure {
-	points := doc.Points
+	points := doc.Ordered()
 	if doc.Search {
-		points = slices.Clone(points[min(2, len(points)):])
-		slices.SortStableFunc(points, func(a, b report.SweepPoint) int { return cmp.Compare(a.Load, b.Load) })
+		points = points[min(2, len(points)):]
 	}
 	load := figures.Axis{Label: "rate", Unit: "requests/s"}
 	if len(points) > 0 && points[0].Unit == report.AtATime {
@@ -343,6 +341,9 @@ func sweepFigures(doc *report.Sweep) []figures.Figure {
 		drawn, ok := figures.Curves(f.id, f.title, f.x, f.y, curves(f.at, f.curves))
 		if !ok {
 			continue
+		}
+		if doc.Search { // its first rates are equally far apart
+			drawn.X.Log, drawn.X.From, drawn.X.To = false, 0, 1.06*slices.Max(drawn.At)
 		}
 		for _, o := range bounds[f.bound] {
 			drawn.Bound(float64(o.BoundNS), o.Percentile)

@@ -128,6 +128,34 @@ func TestSweepPoint(t *testing.T) {
 	}
 }
 
+// The page of a search has the outcome first, the loads in their order, bounds and the highest rate in its charts.
+func TestPageOfASearch(t *testing.T) {
+	point := func(load float64, unit, kept string, ttft float64) report.SweepPoint {
+		return report.SweepPoint{Load: load, Unit: unit, Folder: "f", Result: report.Valid, Kept: kept, RequestsPerSecond: load, FirstTokenP50: new(ttft / 2), FirstTokenP99: new(ttft)}
+	}
+	doc := &report.Sweep{Search: true, SLO: []string{"ttft p99<200ms"}, Sentence: "highest rate …", Highest: &report.HighestRate{Rate: 25.34},
+		Points: []report.SweepPoint{point(1, report.AtATime, "", 30), point(256, report.AtATime, "", 9000), point(10, report.PerSecond, "yes", 40), point(30, report.PerSecond, "ttft p99 is 300 ms", 300), point(20, report.PerSecond, "yes", 60)}}
+	s := sweepPage(doc)
+	var names []string
+	for _, p := range s.Points {
+		names = append(names, p.Name)
+	}
+	if got := strings.Join(names, ", "); s.Outcome != "highest rate …" || got != "1 at a time, 256 at a time, 10/s, 20/s, 30/s" {
+		t.Errorf("%q, loads %s", s.Outcome, got)
+	}
+	f := s.Figures[0]
+	if f.ID != "ttft" || len(f.At) != 3 || f.X.Label != "rate" || f.X.From != 0 || f.X.Log || f.Y.To < 300e6 || len(f.Marks) != 2 || f.Marks[0].Value != 200e6 || f.Marks[1].Value != 25.34 {
+		t.Errorf("%+v", f)
+	}
+	var text strings.Builder
+	testenv.Must(t, page.WriteSweep(&text, s, "p"))
+	for _, want := range []string{`<p class="outcome">highest rate …</p>`, `<a href="f/report.html">20/s</a>`, `<span class="n">ttft p99 is 300 ms</span>`} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %q in the page", want)
+		}
+	}
+}
+
 func TestLoadsOfASweep(t *testing.T) {
 	q := run.Request{Engine: engine.Config{Name: engine.OpenAI}, Output: "out", Prompts: run.Prompts{Artifacts: "events"}, Settings: make([]config.Override, 1, 9)}
 	list, _, unit, err := Sweep{Rates: []float64{2.5, 3}}.requests(q)

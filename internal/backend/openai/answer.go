@@ -130,6 +130,19 @@ func (a *answer) read(r *timedReader) *failure {
 	return nil
 }
 
+// giveUp ends an answer that was given up: what came of it counts as one, for a load generator that waits for each, and not in what is
+// measured here.
+func (a *answer) giveUp() {
+	a.trace.Finish = backend.Cancelled
+	a.end()
+	if a.session.config.Stream && !a.started {
+		a.started = true
+		a.sink.First(nil, nil)
+	}
+	a.sink.Done(backend.Answer{Text: a.text, IDs: a.ids, Tokens: max(1, a.pieces)})
+	a.session.stats.givenUp(a.pieces)
+}
+
 // readStream reads the events of an answer that comes in pieces.
 func (a *answer) readStream(r *timedReader) *failure {
 	buffer := buffers.Get().(*[]byte)

@@ -38,6 +38,11 @@ type Config struct {
 	Retries     int  // how often a prompt is sent again that failed before its first token
 	Warm        int  // connections to each server that are made before the first prompt
 
+	// Cancel is the share of the requests of a test whose answers are given up CancelAfter sending, as users do who leave. Which
+	// ones follows from their number. Only requests that are traced (backend.Tracer) are given up.
+	Cancel      float64
+	CancelAfter time.Duration
+
 	Timeout time.Duration // for a whole answer; 0: 10 minutes
 	Quiet   time.Duration // between two pieces of an answer; 0: 2 minutes
 

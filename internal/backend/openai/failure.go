@@ -48,6 +48,7 @@ const (
 	kindChoices   = "another choice"
 	kindNoIDs     = "no token ids"
 	kindEnded     = "the test was over"
+	kindGivenUp   = "given up here" // no failure
 	kindNoReason  = "no finish_reason"
 	kindOff       = "broken off" // with the reason, where it is a known one
 )

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"hash/maphash"
+	"math/rand/v2"
 	"mime"
 	"net/http"
 	"strconv"
@@ -24,6 +25,7 @@ type session struct {
 	model   string
 	info    backend.Info
 	stats   *stats
+	turn    atomic.Uint64 // requests since Reset
 	// givesReasons is set once an answer had a finish_reason, in the test or before it.
 	givesReasons atomic.Bool
 }
@@ -42,6 +44,7 @@ func (s *session) Limit() int         { return s.config.Concurrency }
 func (s *session) Close() error { return nil }
 
 func (s *session) Reset() {
+	s.turn.Store(0)
 	s.stats.reset()
 	s.servers.reset()
 }
@@ -74,11 +77,16 @@ func (s *session) Generate(ctx context.Context, p *backend.Prompt, sink backend.
 	if t, ok := sink.(backend.Tracer); ok {
 		a.trace = t.Trace()
 	}
+	givesUp := a.trace != nil && s.givesUp(s.turn.Add(1))
 	s.stats.begin()
 	defer a.end()
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
-		f := s.redacted(s.try(ctx, a, body))
+		f := s.redacted(s.try(ctx, a, body, givesUp))
 		if f == nil {
+			return nil
+		}
+		if f.kind == kindGivenUp {
+			a.giveUp()
 			return nil
 		}
 		if !f.again || a.started || a.attempts > s.config.Retries {
@@ -97,8 +105,14 @@ func (s *session) Generate(ctx context.Context, p *backend.Prompt, sink backend.
 	}
 }
 
-// try sends a prompt once.
-func (s *session) try(ctx context.Context, a *answer, body []byte) *failure {
+// givesUp reports whether the answer to the n-th request is given up.
+func (s *session) givesUp(n uint64) bool {
+	const seed = 0x676976656e207570
+	return s.config.Cancel > 0 && rand.New(rand.NewPCG(seed, n)).Float64() < s.config.Cancel
+}
+
+// try sends a prompt once, and may give its answer up.
+func (s *session) try(ctx context.Context, a *answer, body []byte, givesUp bool) *failure {
 	ctx, cut := context.WithCancelCause(ctx)
 	defer cut(nil)
 	ctx, cancel := context.WithTimeoutCause(ctx, s.config.Timeout, failf(kindTimeout, "the answer did not end within %v", s.config.Timeout))
@@ -115,6 +129,9 @@ func (s *session) try(ctx context.Context, a *answer, body []byte) *failure {
 	}
 	s.servers.setHeaders(request.Header)
 	a.begin()
+	if givesUp {
+		defer time.AfterFunc(s.config.CancelAfter, func() { cut(failf(kindGivenUp, "its answer was given up")) }).Stop()
+	}
 	response, err := s.servers.client.Do(request)
 	if err != nil {
 		return transportFailure(ctx, err)

@@ -100,6 +100,14 @@ func (s *stats) fail(f *failure) {
 	s.failures[f.kind].Count++
 }
 
+// givenUp counts an answer that was given up after some pieces.
+func (s *stats) givenUp(pieces int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sums.Cancelled++
+	s.sums.CancelledPieces += int64(pieces)
+}
+
 // answered counts an answer.
 func (s *stats) answered(a *answer, took time.Duration) {
 	s.latency.Add(took)

@@ -57,6 +57,7 @@ const (
 	LocalEndpoint    ID = "local_endpoint"    // of the Network division: Value
 	ServersModel     ID = "servers_model"     // cannot be checked
 	UserPrompts      ID = "user_prompts"      // without a benchmark
+	CutFigures       ID = "cut_figures"       // Value of the test are left out of them
 	Retried          ID = "retried"           // Value requests
 	UncountedRequest ID = "uncounted_request" // the servers counted Value inferences, Of requests were answered
 	UncountedSample  ID = "uncounted_sample"  // the servers counted Value of Of samples

@@ -83,7 +83,7 @@ func (x run) outstanding() *Figure {
 	f.Y.From, f.Y.To = fromZero(max(most, 4))
 	f.Sentence = fmt.Sprintf("At most %s samples waited or were being answered at a time, after %s", units.Number(most),
 		units.Text((float64(at)+0.5)*float64(x.t.BucketNS), "ns"))
-	if n := x.r.Backend.Instances; n > 0 {
+	if n := x.r.Backend.Instances; n > 0 && x.r.Generation == nil {
 		f.Sentence += fmt.Sprintf(", with %s and batches of up to %d", units.Count(float64(n), "worker"), x.r.Backend.MaxBatch)
 	}
 	f.Sentence += "."

@@ -180,6 +180,9 @@ func what(r *report.Results) string {
 	if p := r.Performance; p != nil {
 		long = units.Text(float64(p.DurationNS), "ns")
 	}
+	if r.Steady != nil {
+		long = joined([]string{long, "the figures below " + r.Steady.Window()}, "; ")
+	}
 	return joined([]string{name, r.Mode, long}, ", ")
 }
 
@@ -197,8 +200,18 @@ func cards(r *report.Results, price float64) []pair {
 	if p == nil {
 		return nil
 	}
-	list := append(latencyCards(r.Scenario, p), rateCards(r, price)...)
-	list = append(list, pair{Name: "samples", Value: units.Text(float64(p.Samples), "")})
+	shown := p
+	if s := r.Steady; s != nil { // the figures are those of what is left
+		left := *p
+		left.LatencyNS, left.QueryLatencyNS, left.FirstTokenNS, left.TimePerOutputTokenNS = s.LatencyNS, nil, s.FirstTokenNS, s.TimePerOutputTokenNS
+		left.SamplesPerSecond, left.Samples = s.SamplesPerSecond, s.Samples
+		shown = &left
+	}
+	list := append(latencyCards(r.Scenario, shown), rateCards(r, shown, price)...)
+	list = append(list, pair{Name: "samples", Value: units.Text(float64(shown.Samples), "")})
+	if r.Steady != nil {
+		list = append(list, pair{Name: "left out of these figures", Value: units.Count(r.Steady.LeftOut, "sample")})
+	}
 	if q := r.Queue; q != nil {
 		list = append(list, pair{Name: "most waiting", Value: units.Text(float64(q.Peak), "")})
 	}
@@ -227,8 +240,7 @@ func latencyCards(scenario string, p *report.Performance) []pair {
 func nanoseconds(v int64) string { return units.Duration(time.Duration(v)) }
 
 // rateCards say how fast it was, unless the result says so, and what for a dollar. The rate of the schedule of Server has its own name.
-func rateCards(r *report.Results, price float64) []pair {
-	p := r.Performance
+func rateCards(r *report.Results, p *report.Performance, price float64) []pair {
 	if !(p.SamplesPerSecond > 0) {
 		return nil
 	}

@@ -7,6 +7,6 @@
 //
 // {"id":1,"sample":7,"due_ns":1000,"sent_ns":1400,"first_token_ns":52000000,"piece_ns":[52000000,62000000],"done_ns":62000000,"tokens":2,"end":"length"}
 //
-// file.go writes and reads it, schema.go has its JSON Schema. The package knows no server: who sends requests notes their times
-// (backend.Trace).
+// The package knows no server: who sends requests notes their times (backend.Trace). No command of this program reads the file: its JSON
+// Schema is for those of others.
 package requests

@@ -5,11 +5,8 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"time"
-
-	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
 // Schema names the form of the file. It changes when a reader of the old form would misread the new one.
@@ -75,57 +72,4 @@ func Write(w io.Writer, h Header, each func(yield func(Request) error) error) er
 		err = each(func(r Request) error { return lines.Encode(r) })
 	}
 	return errors.Join(err, buffered.Flush(), packed.Close())
-}
-
-// mostLine bounds a line: an answer has at most 8 million pieces.
-const mostLine = 256 << 20
-
-// Read reads a file and calls f with each request.
-func Read(path string, f func(Request) error) (Header, error) {
-	file, err := fileio.Open(path)
-	if err != nil {
-		return Header{}, err
-	}
-	defer file.Close()
-	h, err := Decode(file, f)
-	if err != nil {
-		err = fmt.Errorf("reading %s: %w", path, err)
-	}
-	return h, err
-}
-
-// Decode reads what Write writes, and calls f with each request.
-func Decode(r io.Reader, f func(Request) error) (h Header, err error) {
-	packed, err := gzip.NewReader(r)
-	if err != nil {
-		return h, err
-	}
-	lines := bufio.NewScanner(packed)
-	lines.Buffer(nil, mostLine)
-	n := 0
-	for ; lines.Scan(); n++ {
-		if n == 0 {
-			if err := json.Unmarshal(lines.Bytes(), &h); err != nil {
-				return h, fmt.Errorf("line 1: %w", err)
-			}
-			if h.Schema != Schema {
-				return h, fmt.Errorf("line 1: the schema is %q: must be %q", h.Schema, Schema)
-			}
-			continue
-		}
-		var one Request
-		if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
-			return h, fmt.Errorf("line %d: %w", n+1, err)
-		}
-		if err := f(one); err != nil {
-			return h, fmt.Errorf("line %d: %w", n+1, err)
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return h, fmt.Errorf("line %d: %w", n+1, err)
-	}
-	if n == 0 {
-		return h, fmt.Errorf("the file is empty: its first line must have the schema %q", Schema)
-	}
-	return h, nil
 }

@@ -1,4 +1,4 @@
-package requests
+package requests_test
 
 import (
 	"bytes"
@@ -8,14 +8,17 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/report/requests"
+	"github.com/mlperf-go/mlperf/internal/report/requests/requeststest"
 )
 
-var header = Header{Schema: Schema, Program: "mlperf test", Created: time.Unix(1, 0).UTC(), Model: "m", Scenario: "Server", Times: Times}
+var header = requests.Header{Schema: requests.Schema, Program: "mlperf test", Created: time.Unix(1, 0).UTC(), Model: "m", Scenario: "Server", Times: requests.Times}
 
-func written(t testing.TB, list ...Request) []byte {
+func written(t testing.TB, list ...requests.Request) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	err := Write(&b, header, func(yield func(Request) error) error {
+	err := requests.Write(&b, header, func(yield func(requests.Request) error) error {
 		for _, r := range list {
 			if err := yield(r); err != nil {
 				return err
@@ -29,16 +32,16 @@ func written(t testing.TB, list ...Request) []byte {
 	return b.Bytes()
 }
 
-func decoded(data []byte) (h Header, list []Request, err error) {
-	h, err = Decode(bytes.NewReader(data), func(r Request) error { list = append(list, r); return nil })
+func decoded(data []byte) (h requests.Header, list []requests.Request, err error) {
+	h, err = requeststest.Decode(bytes.NewReader(data), func(r requests.Request) error { list = append(list, r); return nil })
 	return h, list, err
 }
 
 func TestReadWhatWasWritten(t *testing.T) {
-	list := []Request{
+	list := []requests.Request{
 		{ID: 1, Sample: 7, DueNS: 1000, SentNS: new(int64(1400)), Attempts: 2, FirstTokenNS: new(int64(5e7)), PieceNS: []int64{5e7, 6e7}, DoneNS: new(int64(6e7)),
 			PromptTokens: 9, CachedTokens: 3, Tokens: 2, End: "length"},
-		{ID: 2, DueNS: 2000, End: Failed, Error: "status 500"},
+		{ID: 2, DueNS: 2000, End: requests.Failed, Error: "status 500"},
 	}
 	data := written(t, list...)
 	h, got, err := decoded(data)
@@ -50,7 +53,7 @@ func TestReadWhatWasWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text bytes.Buffer
-	if _, err := text.ReadFrom(packed); err != nil || !strings.HasPrefix(text.String(), `{"schema":"`+Schema+`",`) || strings.Count(text.String(), "\n") != 3 {
+	if _, err := text.ReadFrom(packed); err != nil || !strings.HasPrefix(text.String(), `{"schema":"`+requests.Schema+`",`) || strings.Count(text.String(), "\n") != 3 {
 		t.Errorf("%v: the file does not say its schema first: %.60s", err, &text)
 	}
 }
@@ -63,8 +66,8 @@ func TestDamagedFiles(t *testing.T) {
 		_ = w.Close()
 		return b.Bytes()
 	}
-	first := `{"schema":"` + Schema + `"}` + "\n"
-	whole := written(t, Request{ID: 1, End: Answered})
+	first := `{"schema":"` + requests.Schema + `"}` + "\n"
+	whole := written(t, requests.Request{ID: 1, End: requests.Answered})
 	for text, data := range map[string][]byte{
 		"gzip":                 []byte("no archive at all"),
 		"the file is empty":    pack(""),
@@ -80,7 +83,7 @@ func TestDamagedFiles(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	f.Add(written(f, Request{ID: 1, PieceNS: []int64{1, 2}, End: "stop"}))
+	f.Add(written(f, requests.Request{ID: 1, PieceNS: []int64{1, 2}, End: "stop"}))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		_, list, err := decoded(data)

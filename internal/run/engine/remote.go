@@ -38,6 +38,9 @@ type Remote struct {
 	// Metrics are where servers tell of themselves in Prometheus' form: addresses, MetricsOff, or MetricsAuto, which is what none is, too: for
 	// servers of text, /metrics of each endpoint, if it is there.
 	Metrics []string
+	// Cancel is the share of the requests to servers of text whose answers are given up CancelAfter sending.
+	Cancel      float64
+	CancelAfter time.Duration
 
 	// Dial connects to servers of text instead of the network; for tests.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error) `json:"-"`
@@ -85,9 +88,9 @@ func (c Config) WatchMetrics(ctx context.Context) (*metrics.Watcher, error) {
 func (r *Remote) given() string {
 	return userinput.FirstSet(
 		[]string{"endpoint", "remote_model", "remote_version", "concurrency", "request_timeout", "retry", "token_file", "tls_ca", "tls_cert",
-			"tls_key", "server_metrics"},
+			"tls_key", "server_metrics", "request_cancellation_rate", "request_cancellation_delay"},
 		len(r.Endpoints) > 0, r.Model != "", r.Version != "", r.Concurrency != 0, r.Timeout != 0, r.Retry != 0, r.TokenFile != "", r.CA != "",
-		r.Cert != "", r.Key != "", len(r.Metrics) > 0,
+		r.Cert != "", r.Key != "", len(r.Metrics) > 0, r.Cancel != 0, r.CancelAfter != 0,
 	)
 }
 
@@ -207,7 +210,7 @@ func (r *Remote) OpenOpenAI(ctx context.Context, route string, stream, exact boo
 	e, err := openai.New(openai.Config{
 		URLs: r.Endpoints, TokenFile: r.TokenFile, TokenEnv: credentials.Variables(), TLS: credentials.TLS{CA: r.CA, Cert: r.Cert, Key: r.Key},
 		Model: r.Model, Route: route, Extras: extras, Stream: stream, Exact: exact, Concurrency: r.Concurrency, Retries: r.Retry,
-		Timeout: r.Timeout, Warm: warm, Dial: r.Dial,
+		Timeout: r.Timeout, Warm: warm, Dial: r.Dial, Cancel: r.Cancel, CancelAfter: r.CancelAfter,
 	})
 	if err != nil {
 		return nil, nil, err // and no engine that is nil
