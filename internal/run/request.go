@@ -210,6 +210,8 @@ func (q *Request) checkCut() error {
 	switch {
 	case !(share >= 0 && share <= 1):
 		return userinput.Invalid("request_cancellation_rate", 100*share, "from 0 to 100 percent")
+	case share > 0 && (q.Prompts.Conversations > 0 || q.Prompts.Turns != ""):
+		return userinput.Errorf("request_cancellation_rate", "is not for conversations: their turns follow from whole answers")
 	case after < 0:
 		return userinput.Invalid("request_cancellation_delay", after, "a time, or 0 for at once")
 	case cancels != "" && !q.asksServers():

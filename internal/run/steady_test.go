@@ -95,6 +95,10 @@ func TestBenchmarksAreNotCut(t *testing.T) {
 	if _, err := Resolve(text); err == nil || !strings.Contains(err.Error(), "llama3.1-8b is a benchmark") {
 		t.Errorf("answers of a benchmark are given up: %v", err)
 	}
+	text.Model, text.Prompts.Conversations = "", 3
+	if _, err := Resolve(text); err == nil || !strings.Contains(err.Error(), "is not for conversations") {
+		t.Errorf("turns of conversations are given up: %v", err)
+	}
 	q := Request{Model: "resnet50", Scenario: "server", Engine: engine.Config{Name: engine.Simulated}, Output: t.TempDir(), WarmUp: -time.Second}
 	if _, err := Resolve(q); err == nil || !strings.Contains(err.Error(), "warm_up") {
 		t.Errorf("a negative time: %v", err)
