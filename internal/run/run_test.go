@@ -173,7 +173,8 @@ func TestInterruptedSearchKeepsItsFolder(t *testing.T) {
 		t.Errorf("the search cannot continue: %v", err)
 	}
 	q.Mode = ""
-	if _, err := run.Resolve(q); err == nil || err.Error() != "out has the results of a run already: choose another folder, or replace them" {
+	_, err := run.Resolve(q)
+	if exists := (*outdir.ExistsError)(nil); !errors.As(err, &exists) || *exists != (outdir.ExistsError{Folder: "out"}) {
 		t.Errorf("another run: %v", err)
 	}
 }

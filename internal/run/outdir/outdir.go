@@ -34,7 +34,7 @@ type ExistsError struct {
 
 func (e *ExistsError) Error() string {
 	if e.Name != "" {
-		return filepath.Join(e.Folder, e.Name) + " is there already, and would be replaced: choose another folder, or have it replaced"
+		return filepath.Join(e.Folder, e.Name) + " is there already, and would be replaced: choose another folder, or replace it"
 	}
 	return e.Folder + " has the results of a run already: choose another folder, or replace them"
 }
