@@ -55,6 +55,8 @@ type Prompt struct {
 	Exact     bool   // the answer goes on to MaxTokens, whatever it says
 	Stop      string // a text that ends the answer; empty: none
 
+	Inputs []string // texts whose embeddings are asked for, or documents that are ranked for Text
+
 	Tools, ToolChoice jsontext.Value // that the answer may call; nil: none
 
 	// Turns follow one after the other, each after the answer to the one before; nil: the prompt is no conversation.
@@ -130,6 +132,7 @@ type Generated struct {
 	Most        int64  // requests under way at once, at most
 	Servers     []ServerLoad
 	Finished    map[string]int64 // answers by finish_reason
+	Inputs      int64            // of answers that are embeddings or scores
 	Turns       []TurnTimes      // of conversations, by the number of the turn
 }
 

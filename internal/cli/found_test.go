@@ -21,7 +21,7 @@ accuracy accuracy-logs accuracy-threshold activations aggregation aggregation-tr
 answer-tokens anyway arena arrivals audit-conf backend bandwidth box-order box-pixels budget cache calibration checkpoint clip-image-model
 clip-text-model clip-tokenizer concurrency confidence connections context conversation-delay conversation-num conversation-turns cooldown count dataset-path dataset-percentage dataset-size day-23-file description deviations cool-down
 device device-memory division drain drop-empty-images dry-run dtype duration endpoint eos exclude exclude-op execution extra-body fail-if format
-free-dimension from full-size graph-optimization help help-all ids-path implementation inception-model infer input instances inter-threads
+free-dimension from full-size graph-optimization help help-all ids-path implementation inception-model infer input inputs-per-request instances inter-threads
 intra-threads issue-priority issue-same issue-same-index issue-unique json keep-archives label-data-dir label-map label-offset layout livecodebench log
 margin markdown max-batch-delay max-batchsize max-duration max-examples max-image-pixels max-problems max-query-count max-queue max-tokens
 measurement memory-pattern method min-duration min-query-count min-tokens min-score mlperf-conf mode model model-name model-output model-path

@@ -131,7 +131,7 @@ func (c *serverCheck) judgeTokens(g *report.Generation, alike, samples int, boun
 		return
 	}
 	switch without := g.Finished[""]; {
-	case without == 0:
+	case without == 0, g.Inputs > 0:
 	case without < g.Answers: // servers that give reasons do so in whole answers
 		c.Problems = append(c.Problems, fmt.Sprintf("%d of %d answers ended without a finish_reason, before the server gave one: they may have been broken off", without, g.Answers))
 	default:
@@ -144,7 +144,7 @@ func (c *serverCheck) judgeTokens(g *report.Generation, alike, samples int, boun
 	if fault := check.Fault(); fault != "" {
 		c.Problems = append(c.Problems, fault)
 	}
-	if check.Unknown == "" && check.Answers == 0 && g.Answers > g.Tokenized {
+	if check.Unknown == "" && check.Answers == 0 && g.Answers > g.Tokenized && g.Inputs == 0 {
 		c.limit(limitation.Limitation{ID: limitation.UncheckedTokens, Origin: g.Counted})
 	}
 	if check.Told < check.Counted-check.Allowed {
@@ -236,6 +236,9 @@ func (r *run) generation(test *loadgen.Result) *report.Generation {
 		g.ConversationsPerSecond, g.RequestsPerSecond = g.RequestsPerSecond, per(g.Answers, p.LastCompletion)
 	}
 	g.TokensPerSecond = per(tokens, p.LastCompletion)
+	if g.Inputs = m.Inputs; m.Inputs > 0 {
+		g.RequestsPerSecond, g.InputsPerSecond = per(g.Answers, p.LastCompletion), per(m.Inputs, p.LastCompletion)
+	}
 	if s.Scenario != loadgen.Server {
 		return g
 	}

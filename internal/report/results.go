@@ -525,6 +525,8 @@ type Generation struct {
 	HandoverNS           *Latencies `json:"handover_ns,omitempty"` // from issue until the request is made
 
 	RequestsPerSecond      float64  `json:"requests_per_second,omitempty"`
+	Inputs                 int64    `json:"inputs,omitempty"` // texts with an embedding, documents with a score
+	InputsPerSecond        float64  `json:"inputs_per_second,omitempty"`
 	ConversationsPerSecond float64  `json:"conversations_per_second,omitempty"`      // each of several requests
 	TokensPerSecond        float64  `json:"tokens_per_second,omitempty"`             // until the last answer
 	TokensPerSecondIssued  float64  `json:"tokens_per_second_last_issued,omitempty"` // until the answer to the last request

@@ -554,6 +554,10 @@ func generationLines(b *strings.Builder, e *Generation) {
 	if n := len(e.Turns); n > shown {
 		fmt.Fprintf(b, "  turns %d to %d: results.json has their times\n", shown+1, n)
 	}
+	if e.Inputs > 0 {
+		fmt.Fprintf(b, "  %s, %s until the last answer; %s of %s\n", units.Text(e.RequestsPerSecond, "requests/s"), units.Text(e.InputsPerSecond, "inputs/s"),
+			units.Count(e.PromptTokens, "token"), units.Count(e.Inputs, "input"))
+	}
 	if e.TokensPerSecond > 0 {
 		what := "requests/s"
 		if e.ConversationsPerSecond > 0 {

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -114,6 +115,7 @@ type Prompts struct {
 	Turns         prompts.Lengths
 	Delays        prompts.Delays
 	Recorded      bool
+	Inputs        int    // of a synthetic request for embeddings, or its documents to rank; 0: 1, or 10
 	Route         string // auto, chat or completions; empty: auto
 	Stream        string // auto, on or off; empty: auto
 	Extras        openai.Extras
@@ -158,6 +160,9 @@ func (q *Request) noBenchmark() bool { return q.freePrompts() || q.ownModel() }
 
 // streams reports whether responses come in pieces: by default not in Offline, where only the last piece counts.
 func (q *Request) streams(s loadgen.Scenario) bool {
+	if openai.IsTask(q.Prompts.Route) {
+		return false
+	}
 	if q.Prompts.Stream == "" || q.Prompts.Stream == "auto" {
 		return s != loadgen.Offline
 	}
@@ -278,9 +283,9 @@ func (q *Request) checkPrompts() error {
 	if !q.asksServers() {
 		given := userinput.FirstSet(
 			[]string{"synthetic_prompts", "prompt_words", "answer_tokens", "route", "stream", "endpoints_artifacts", "header", "extra_body", "prefixes", "prefix_words",
-				"conversation_num", "conversation_turns", "conversation_delay", "recorded_answers"},
+				"conversation_num", "conversation_turns", "conversation_delay", "recorded_answers", "inputs_per_request"},
 			p.Synthetic != 0, p.Words != "", p.Answer != "", p.Route != "", p.Stream != "", p.Artifacts != "", len(p.Extras.Headers) > 0, len(p.Extras.Body) > 0, p.Prefixes != 0, p.PrefixWords != "",
-			p.Conversations != 0, p.Turns != "", p.Delays != "", p.Recorded,
+			p.Conversations != 0, p.Turns != "", p.Delays != "", p.Recorded, p.Inputs != 0,
 		)
 		if given != "" {
 			return userinput.Errorf(given, "is about servers of text: the engine is %s and must be %s", q.Engine.Name, engine.OpenAI)
@@ -291,7 +296,7 @@ func (q *Request) checkPrompts() error {
 	for _, n := range []struct {
 		field string
 		value int
-	}{{"synthetic_prompts", p.Synthetic}, {"prefixes", p.Prefixes}, {"conversation_num", p.Conversations}} {
+	}{{"synthetic_prompts", p.Synthetic}, {"prefixes", p.Prefixes}, {"conversation_num", p.Conversations}, {"inputs_per_request", p.Inputs}} {
 		if n.value < 0 || n.value > most {
 			return userinput.Invalid(n.field, n.value, "from 1 to "+strconv.Itoa(most)+", or 0 for the default")
 		}
@@ -311,7 +316,15 @@ func (q *Request) checkPrompts() error {
 	}
 	synthetic, free := p.Synthetic > 0 || p.Conversations > 0, q.freePrompts()
 	about := userinput.FirstSet([]string{"conversation_num", "conversation_turns", "conversation_delay", "recorded_answers"}, p.Conversations > 0, p.Turns != "", p.Delays != "", p.Recorded)
+	task := openai.IsTask(p.Route)
+	textual := userinput.FirstSet([]string{"answer_tokens", "stream"}, p.Answer != "", p.Stream == "on")
 	switch {
+	case task && !free:
+		return userinput.Errorf("route", "%s has answers of text", q.Model)
+	case task && cmp.Or(about, textual) != "":
+		return userinput.Errorf(cmp.Or(about, textual), "is about answers of text, and the route is %s", p.Route)
+	case p.Inputs > 0 && (!task || p.Synthetic == 0):
+		return userinput.Errorf("inputs_per_request", "is about synthetic_prompts for the routes %s and %s: the route is %s", openai.Embeddings, openai.Rerank, cmp.Or(p.Route, openai.Auto))
 	case about != "" && !free:
 		return userinput.Errorf(about, "%s has prompts of one turn", q.Model)
 	case p.Synthetic > 0 && p.Conversations > 0:

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/backend/openai"
 	"github.com/mlperf-go/mlperf/internal/builtin"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
@@ -141,7 +142,7 @@ func (r *Resolved) lookUp() (err error) {
 		p := q.Prompts
 		r.model = prompts.Model(prompts.Config{
 			Name: cmp.Or(prompts.NameOf(q.Engine.Remote.Model), "endpoint"), Synthetic: max(p.Synthetic, p.Conversations), Words: p.Words, Answer: p.Answer, Exact: q.exact(),
-			Prefixes: p.Prefixes, PrefixWords: p.PrefixWords, All: q.replays(), Turns: p.turns(), Delays: p.Delays, Recorded: p.Recorded,
+			Prefixes: p.Prefixes, PrefixWords: p.PrefixWords, All: q.replays(), Turns: p.turns(), Delays: p.Delays, Recorded: p.Recorded, Task: p.task(), Inputs: p.inputs(),
 		})
 	case q.ownModel() && q.Engine.Name == engine.OIP:
 		remote, file := &q.Engine.Remote, q.ModelPath
@@ -211,6 +212,22 @@ func servedName(file string) string {
 		return base
 	}
 	return name
+}
+
+// task is the route, if its answers are not texts.
+func (p Prompts) task() string {
+	if openai.IsTask(p.Route) {
+		return p.Route
+	}
+	return ""
+}
+
+// inputs are how many texts a synthetic request has that asks for no text.
+func (p Prompts) inputs() int {
+	if p.Route == openai.Rerank {
+		return cmp.Or(p.Inputs, 10)
+	}
+	return cmp.Or(p.Inputs, 1)
 }
 
 // turns are how many turns conversations have: those that are made up have 4.
@@ -285,7 +302,7 @@ func (r *Resolved) settings() error {
 			return userinput.Errorf("slo", "%v: the times of tokens are measured of language models only: it must be about the latency", o)
 		}
 	}
-	if q.ownModel() && scenario == loadgen.Server && r.placeholder("target_latency") {
+	if (q.ownModel() || q.Prompts.task() != "") && scenario == loadgen.Server && r.placeholder("target_latency") {
 		q.AutoLatency = true
 	}
 	if q.noBenchmark() { // the rules know no model, which is no news
@@ -327,7 +344,7 @@ func (q *Request) objectiveSettings() (list []config.Override) {
 // of llama2-70b, Server and Interactive (mlperf.conf since v4.1 and v5.0). All prompts are asked equally often, unless the user says how many
 // are asked at least.
 func (q *Request) promptSettings(s loadgen.Scenario, interactive bool) []config.Override {
-	if !q.streams(s) && s != loadgen.Offline {
+	if !q.streams(s) && s != loadgen.Offline || q.Prompts.task() != "" {
 		return nil
 	}
 	set := func(key, value string) config.Override {

@@ -70,7 +70,7 @@ var aboutServers = map[string]engine.Remote{
 
 var aboutPrompts = map[string]Prompts{
 	"synthetic_prompts": {Synthetic: 1}, "prompt_words": {Words: "1"}, "answer_tokens": {Answer: "1"}, "route": {Route: "chat"}, "stream": {Stream: "on"}, "endpoints_artifacts": {Artifacts: "out"},
-	"conversation_num": {Conversations: 1}, "conversation_turns": {Turns: "2"}, "conversation_delay": {Delays: "1s"}, "recorded_answers": {Recorded: true},
+	"conversation_num": {Conversations: 1}, "conversation_turns": {Turns: "2"}, "conversation_delay": {Delays: "1s"}, "recorded_answers": {Recorded: true}, "inputs_per_request": {Inputs: 2},
 }
 
 func TestResolveRefuses(t *testing.T) {
@@ -200,6 +200,9 @@ func TestResolveRefuses(t *testing.T) {
 		{func(q *Request) { q.Prompts.Synthetic = 1 << 30 }, "synthetic_prompts is 1073741824: must be from 1 to 1048576, or 0 for the default"},
 		{func(q *Request) { q.Prompts.Words = "1048577" }, `prompt_words: "1048577": must be a length`},
 		{func(q *Request) { q.Prompts.Answer = "-1" }, `answer_tokens: "-1": must be a length`},
+		{func(q *Request) { q.Prompts.Inputs = 2 }, "inputs_per_request: is about synthetic_prompts for the routes embeddings and rerank: the route is auto"},
+		{func(q *Request) { q.Prompts.Route, q.Prompts.Stream = "rerank", "on" }, "stream: is about answers of text, and the route is rerank"},
+		{func(q *Request) { q.Prompts.Route, q.Prompts.Answer = "embeddings", "5" }, "answer_tokens: is about answers of text"},
 		{func(q *Request) { q.Prompts.Conversations = 2 }, "conversation_num: are made up instead of synthetic_prompts"},
 		{func(q *Request) { q.Prompts.Turns = "3" }, "conversation_turns: is about conversations: give conversation_num instead of synthetic_prompts"},
 		{func(q *Request) { q.Prompts = Prompts{Conversations: 2, Turns: "0-3"} }, `conversation_turns: "0-3": must be a length`},

@@ -100,6 +100,9 @@ func (r *timedReader) Read(p []byte) (int, error) {
 
 // read reads an answer, counts it and hands it over.
 func (a *answer) read(r *timedReader) *failure {
+	if IsTask(a.session.config.Route) {
+		return a.readTask(r)
+	}
 	read := a.readWhole
 	if a.session.config.Stream {
 		read = a.readStream
@@ -258,14 +261,23 @@ func (a *answer) start(piece []byte, now time.Duration) {
 
 // readWhole reads an answer that comes at once.
 func (a *answer) readWhole(r *timedReader) *failure {
+	data, f := readAll(r)
+	if f != nil {
+		return f
+	}
+	return a.parse(&event{}, data)
+}
+
+// readAll reads what comes at once.
+func readAll(r *timedReader) ([]byte, *failure) {
 	data, err := io.ReadAll(io.LimitReader(r, maxWhole+1))
 	switch {
 	case err != nil:
-		return &failure{kind: kindBroken, err: err}
+		return nil, &failure{kind: kindBroken, err: err}
 	case len(data) > maxWhole:
-		return failf(kindTooLong, "the answer is longer than %d bytes", maxWhole)
+		return nil, failf(kindTooLong, "the answer is longer than %d bytes", maxWhole)
 	}
-	return a.parse(&event{}, data)
+	return data, nil
 }
 
 // parse reads the JSON of an event or of a whole answer, and takes over what it has.

@@ -30,6 +30,12 @@ func (s *session) probe(ctx context.Context) (notes []string, err error) {
 	if s.texts.ChatOnly && (s.config.Route == Completions || s.servers.list[0].route == Completions) {
 		return nil, userinput.Errorf("route", "the prompts have images, tools or several turns, which completions do not have: must be chat")
 	}
+	if IsTask(s.config.Route) {
+		if err := s.Generate(ctx, &backend.Prompt{Text: "Hello", Inputs: []string{"Hello", "world"}}, discard{}); err != nil {
+			return nil, fmt.Errorf("%s: %w", s.servers.list[0].url, err)
+		}
+		return nil, nil
+	}
 	list := s.dialects()
 	wanted := list[0]
 	url := s.servers.list[0].url

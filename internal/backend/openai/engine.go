@@ -29,7 +29,7 @@ type Config struct {
 	TokenEnv  []string // environment variables: the first that is set has the key
 	TLS       credentials.TLS
 	Model     string // as the servers call it; empty: the only one that they have
-	Route     string // Auto, Chat or Completions; empty: Auto
+	Route     string // Auto, Chat, Completions, Embeddings or Rerank; empty: Auto
 	Extras    Extras // beside what the run itself sends
 
 	Stream      bool // answers come in pieces
@@ -68,8 +68,8 @@ type engine struct {
 // New reads the files that the configuration names, and returns the engine. It connects to nothing.
 func New(c Config) (backend.Engine, error) {
 	c.Route = cmp.Or(c.Route, Auto)
-	if c.Route != Auto && c.Route != Chat && c.Route != Completions {
-		return nil, userinput.Invalid("route", c.Route, Auto+", "+Chat+" or "+Completions)
+	if c.Route != Auto && c.Route != Chat && c.Route != Completions && !IsTask(c.Route) {
+		return nil, userinput.Invalid("route", c.Route, strings.Join([]string{Auto, Chat, Completions, Embeddings}, ", ")+" or "+Rerank)
 	}
 	c.Timeout, c.Quiet = cmp.Or(c.Timeout, 10*time.Minute), cmp.Or(c.Quiet, 2*time.Minute)
 	s, err := openServers(c)
@@ -127,6 +127,10 @@ func (e *engine) Open(ctx context.Context, o backend.Options) (backend.Session, 
 	}
 	if s.dialect.chat {
 		facts["route"] = Chat
+	}
+	if route := s.config.Route; IsTask(route) {
+		facts["route"] = route
+		delete(facts, "temperature")
 	}
 	if s.dialect.hot {
 		facts["temperature"] = "the server's"

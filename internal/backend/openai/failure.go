@@ -46,6 +46,7 @@ const (
 	kindAfterEnd  = "more after the end"
 	kindRepeated  = "repeated events"
 	kindChoices   = "another choice"
+	kindItems     = "other items than were sent"
 	kindNoIDs     = "no token ids"
 	kindEnded     = "the test was over"
 	kindGivenUp   = "given up here" // no failure

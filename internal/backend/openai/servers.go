@@ -102,6 +102,7 @@ func parseURLs(texts []string) ([]*server, error) {
 		s := &server{url: u.String()}
 		path, chat := strings.CutSuffix(u.EscapedPath(), chatRoute)
 		path, completions := strings.CutSuffix(path, completionsRoute)
+		path = strings.TrimSuffix(strings.TrimSuffix(path, "/"+Embeddings), "/"+Rerank)
 		switch {
 		case chat:
 			s.route = Chat

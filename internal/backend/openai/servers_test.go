@@ -48,7 +48,7 @@ func TestConfigurationIsChecked(t *testing.T) {
 		"a server twice":    {urls("http://host", "http://HOST:80/v1/completions"), "endpoint", "http://host and http://HOST:80/v1/completions are the same server"},
 		"no file of a key":  {Config{URLs: good.URLs, TokenFile: "/nowhere"}, "token_file", "no such file"},
 		"no authorities":    {Config{URLs: good.URLs, TLS: credentials.TLS{CA: "/nowhere"}}, "tls_ca", "no such file"},
-		"an unknown route":  {Config{URLs: good.URLs, Route: "talk"}, "route", "auto, chat or completions"},
+		"an unknown route":  {Config{URLs: good.URLs, Route: "talk"}, "route", "auto, chat, completions, embeddings or rerank"},
 	} {
 		_, err := New(c.config)
 		var f *userinput.Error

@@ -28,6 +28,7 @@ type session struct {
 	turn    atomic.Uint64 // requests since Reset
 	// givesReasons is set once an answer had a finish_reason, in the test or before it.
 	givesReasons atomic.Bool
+	dimensions   atomic.Int64 // of embeddings; 0: not known
 }
 
 var errNoTensors = errors.New("a server of text takes no tensors")
@@ -69,7 +70,11 @@ const (
 
 // Generate implements backend.Generator.
 func (s *session) Generate(ctx context.Context, p *backend.Prompt, sink backend.Sink) error {
-	body, err := s.body(p)
+	write := s.body
+	if IsTask(s.config.Route) {
+		write = s.taskBody
+	}
+	body, err := write(p)
 	if err != nil {
 		return err
 	}
@@ -122,6 +127,9 @@ func (s *session) try(ctx context.Context, a *answer, body []byte, givesUp bool)
 	url := server.root + completionsRoute
 	if s.dialect.chat {
 		url = server.root + chatRoute
+	}
+	if route := s.config.Route; IsTask(route) {
+		url = server.root + "/" + route
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {

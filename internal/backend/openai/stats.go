@@ -120,6 +120,7 @@ func (s *stats) answered(a *answer, took time.Duration) {
 	s.sums.Pieces += int64(a.pieces)
 	s.sums.Tokens += int64(a.tokens)
 	s.sums.PromptTotal += a.promptTokens
+	s.sums.Inputs += int64(len(a.prompt.Inputs))
 	s.sums.Cached += min(a.cached, a.promptTokens)
 	if a.tokenized {
 		s.sums.Tokenized++

@@ -29,6 +29,10 @@ type Config struct {
 	Prefixes    int     // synthetic prompts begin with one of so many texts, in turns; 0: they share nothing
 	PrefixWords Lengths // of each of these texts; empty: defaultWords
 
+	// Task is embeddings or rerank, whose requests have so many inputs or documents; empty: answers are texts.
+	Task   string
+	Inputs int
+
 	// Turns are those of a conversation that is made up, and of one of a file at most; empty: 1. Each waits for the answer before and Delays.
 	Turns    Lengths
 	Delays   Delays
@@ -230,6 +234,12 @@ func (c Config) synthetic(s workload.Setup, tokens *hf.Tokenizer) (*textPrompts,
 		if p.Text, err = textOf(lengths.draw(streamOf(ofLength, i)), streamOf(ofText, i), tokens, prefix); err != nil {
 			return nil, err
 		}
+		if c.Task != "" {
+			if err := c.addInputs(p, i, lengths, tokens); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		if c.Turns == "" {
 			continue
 		}
@@ -243,6 +253,25 @@ func (c Config) synthetic(s workload.Setup, tokens *hf.Tokenizer) (*textPrompts,
 		}
 	}
 	return list, nil
+}
+
+// addInputs makes the inputs of a request for embeddings, of which its text is the first, or the documents of one for ranks.
+func (c Config) addInputs(p *backend.Prompt, i int, lengths distribution, tokens *hf.Tokenizer) error {
+	p.Inputs = []string{p.Text}
+	for k := range c.Inputs - 1 {
+		text, err := textOf(lengths.draw(streamOf(ofLength+(k+1)<<8, i)), streamOf(ofText+(k+1)<<8, i), tokens, "")
+		if err != nil {
+			return err
+		}
+		p.Inputs = append(p.Inputs, text)
+	}
+	if c.Task == "rerank" {
+		const ofQuery = 16
+		var err error
+		p.Text, err = textOf(ofQuery, streamOf(ofAnswer, i), tokens, "")
+		return err
+	}
+	return nil
 }
 
 // textOf is a text of so many common words, or tokens, that begins with a prefix, which does not count.

@@ -714,3 +714,39 @@ func TestSyntheticConversations(t *testing.T) {
 		}
 	}
 }
+
+func TestInputsOfTasks(t *testing.T) {
+	for _, c := range []struct {
+		task, line, text string
+		inputs           []string
+		err              string
+	}{
+		{"embeddings", `{"input":["a","b"]}`, "a", []string{"a", "b"}, ""},
+		{"embeddings", `{"text":"a"}`, "a", []string{"a"}, ""},
+		{"embeddings", `{"body":{"input":"a"}}`, "a", []string{"a"}, ""},
+		{"embeddings", `{"input":["a",""]}`, "", nil, "line 1: input: must be a list of texts"},
+		{"embeddings", `{"input":[]}`, "", nil, "line 1: "},
+		{"embeddings", `{"x":1}`, "", nil, "line 1: the row has no prompt"},
+		{"rerank", `{"query":"q","documents":["a","b"]}`, "q", []string{"a", "b"}, ""},
+		{"rerank", `{"documents":["a"]}`, "", nil, "line 1: the row has no query"},
+		{"rerank", `{"query":"q"}`, "", nil, "line 1: documents: must be a list of texts"},
+		{"rerank", `{"query":"q","documents":[1.5]}`, "", nil, "line 1: documents: must be"},
+	} {
+		rows, err := table.Parse([]byte(c.line), "file", table.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := Config{Task: c.task}.promptsOf(rows, "", nil)
+		if c.err != "" {
+			if err == nil || !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%s: %v, want %q", c.line, err, c.err)
+			}
+		} else if err != nil || list[0].Text != c.text || !slices.Equal(list[0].Inputs, c.inputs) {
+			t.Errorf("%s: %+v, %v", c.line, list, err)
+		}
+	}
+	w, err := Model(Config{Name: "m", Synthetic: 3, Words: "5", Task: "rerank", Inputs: 4}).Open(workload.Setup{})
+	if err != nil || len(w.Prompts.Prompt(2).Inputs) != 4 || len(strings.Fields(w.Prompts.Prompt(2).Text)) != 16 || len(strings.Fields(w.Prompts.Prompt(2).Inputs[3])) != 5 {
+		t.Errorf("%+v, %v", w, err)
+	}
+}

@@ -55,7 +55,7 @@ func (c Config) promptsOf(t *table.Table, dir string, tokens *hf.Tokenizer) ([]b
 	for i := range list {
 		if requests[i] != nil {
 			list[i], err = blocks.prompt(requests[i], i, tokens)
-		} else if list[i], err = (row{t, i, dir, turns.draw(streamOf(ofTurns, i)), c.Recorded}).prompt(); err != nil {
+		} else if list[i], err = (row{t, i, dir, turns.draw(streamOf(ofTurns, i)), c.Recorded}).promptOf(c.Task); err != nil {
 			err = t.At(i, "", err)
 		}
 		if err != nil {
@@ -153,6 +153,44 @@ func (r row) first(columns []string) (value any, column string) {
 		}
 	}
 	return nil, ""
+}
+
+// promptOf makes a prompt of a row, or a request for embeddings (input, a text or several, or another name of a text) or ranks (query,
+// documents).
+func (r row) promptOf(task string) (p backend.Prompt, err error) {
+	column, want := "input", "a list of texts"
+	switch task {
+	case "":
+		return r.prompt()
+	case "rerank":
+		column = "documents"
+		if v, _ := r.value("query"); v != nil {
+			p.Text, _ = v.(string)
+		}
+		if p.Text == "" {
+			return p, errors.New("the row has no query: must be query and documents")
+		}
+	}
+	v, _ := r.value(column)
+	list, several := v.([]any)
+	if task != "rerank" && !several {
+		p.Text, err = r.text(false)
+		p.Inputs = []string{p.Text}
+	}
+	for _, v := range list {
+		text, ok := v.(string)
+		if !ok || text == "" {
+			return p, fmt.Errorf("%s: must be %s", column, want)
+		}
+		p.Inputs = append(p.Inputs, text)
+	}
+	if err == nil && (len(p.Inputs) == 0 || p.Inputs[0] == "") {
+		err = fmt.Errorf("%s: must be %s", column, want)
+	}
+	if err == nil && p.Text == "" {
+		p.Text = p.Inputs[0]
+	}
+	return p, err
 }
 
 // prompt makes a prompt of a row.

@@ -157,6 +157,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "/v1/models":
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprint(w, `{"object":"list","data":[{"id":"m","object":"model"}]}`)
+	case path == "/v1/embeddings", path == "/v1/rerank":
+		s.open.Add(1)
+		defer s.open.Add(-1)
+		s.serveTask(w, r)
 	case path == "/v1/chat/completions" && !s.options.NoChat, path == "/v1/completions" && !s.options.NoText:
 		s.open.Add(1)
 		defer s.open.Add(-1)
