@@ -156,7 +156,7 @@ func objectiveParts(objectives []Objective, p *loadgen.Performance) []SLOPart {
 			case OfFirstToken:
 				took = a.FirstToken - a.Start
 			case OfPerToken:
-				took = (a.Completed - a.FirstToken) / time.Duration(max(a.Tokens-1, 1))
+				took = a.PerToken()
 			}
 			if a.Completed < 0 || o.Of != OfLatency && a.FirstToken < 0 || took > time.Duration(o.BoundNS) {
 				part.Missed[i]++

@@ -62,7 +62,7 @@ func (r *Results) Cut(warmUp, coolDown time.Duration, without func(loadgen.Respo
 			first = append(first, a.FirstToken-a.Start)
 		}
 		if a.FirstToken >= 0 && a.Tokens > 1 {
-			per = append(per, (a.Completed-a.FirstToken)/time.Duration(a.Tokens-1))
+			per = append(per, a.PerToken())
 		}
 	})
 	if s.to <= s.from || s.Samples == 0 {
