@@ -64,6 +64,9 @@ func WriteSuite(w io.Writer, s Suite, runs []report.Run, program string) error {
 	p.Rows = slices.Clone(s.Rows)
 	for i := range p.Rows {
 		row := &p.Rows[i]
+		if i > 0 && row.Benchmark == s.Rows[i-1].Benchmark && slices.Equal(row.Reasons, s.Rows[i-1].Reasons) {
+			row.Reasons = nil // the scenarios of a benchmark that share a reason say it once
+		}
 		row.Marks = union(marks[row.Folder], marks[row.AccuracyFolder])
 		for _, r := range runs {
 			if r.Folder == row.Folder && r.Results.Energy != nil && r.Results.Energy.JoulesPerSample > 0 {
