@@ -7,6 +7,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // binder makes values until it has made so many, and counts those that are open.
@@ -40,7 +41,7 @@ func TestBindAll(t *testing.T) {
 	if err != nil || len(values) != 2 || b.open != 2 {
 		t.Fatalf("%d values, %d open, %v", len(values), b.open, err)
 	}
-	if err := backend.CloseAll(values[:1], []backend.Value{nil}, values[1:]); err == nil || err.Error() != "closed\nclosed" || b.open != 0 {
+	if err := backend.CloseAll(values[:1], []backend.Value{nil}, values[1:]); !testenv.Names(err, "closed\nclosed") || b.open != 0 {
 		t.Errorf("%d stay open, %v; want none, and both errors", b.open, err)
 	}
 	b.left = 2
@@ -58,7 +59,7 @@ func TestBindPorts(t *testing.T) {
 	}
 	b = &order{}
 	ports = append(ports, backend.Port{Name: "kind"})
-	if values, err := backend.BindPorts(b, ports, tensors); err == nil || err.Error() != "the model needs kind, which is not given" || values != nil || b.bound != nil {
+	if values, err := backend.BindPorts(b, ports, tensors); !testenv.Names(err, "kind") || values != nil || b.bound != nil {
 		t.Errorf("a port without a tensor: %v, %v, bound are %v", values, err, b.bound)
 	}
 }

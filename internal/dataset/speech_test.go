@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 func speechEntryJSON(name string, duration float64, samples int, transcript string) string {
@@ -121,12 +123,12 @@ func TestCleanTranscript(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"route 66": `the transcript has '6', expected letters, blanks and apostrophes`,
-		"naïve":    `the transcript has 'ï', expected letters, blanks and apostrophes`,
-		"it’s":     `the transcript has '’', expected letters, blanks and apostrophes`,
-		"\x7f":     `the transcript has '\x7f', expected letters, blanks and apostrophes`,
+		"route 66": `'6'`,
+		"naïve":    `'ï'`,
+		"it’s":     `'’'`,
+		"\x7f":     `'\x7f'`,
 	} {
-		if got, err := cleanTranscript(text); err == nil || err.Error() != want {
+		if got, err := cleanTranscript(text); !testenv.Names(err, want) {
 			t.Errorf("%q: %q, %v, want %q", text, got, err, want)
 		}
 	}

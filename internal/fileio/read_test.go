@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 func TestOnlyFilesAreOpened(t *testing.T) {
@@ -69,7 +71,7 @@ func TestReadFileUpToTheLimit(t *testing.T) {
 		switch {
 		case size <= 100 && (err != nil || !bytes.Equal(got, want)):
 			t.Errorf("%d bytes: got %d, error %v", size, len(got), err)
-		case size > 100 && (err == nil || err.Error() != "read "+link+": is longer than the limit of 100 bytes"):
+		case size > 100 && !testenv.Names(err, link+" … 100 bytes"):
 			t.Errorf("%d bytes: error %v, want one about the limit", size, err)
 		}
 	}

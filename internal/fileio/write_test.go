@@ -152,17 +152,17 @@ func TestErrorsNameTheTarget(t *testing.T) {
 		path string
 		fill func(w io.Writer) error
 	}{
-		"writing " + filepath.Join(dir, "none", "results.json") + ": no such file or directory": {filepath.Join(dir, "none", "results.json"), text("x", nil)},
-		"writing " + path + ": no space left on device": {path, func(w io.Writer) error {
+		filepath.Join(dir, "none", "results.json") + " … no such file or directory": {filepath.Join(dir, "none", "results.json"), text("x", nil)},
+		path + " … no space left on device": {path, func(w io.Writer) error {
 			return &fs.PathError{Op: "write", Path: w.(*os.File).Name(), Err: errors.New("no space left on device")}
 		}},
-		"open " + filepath.Join(dir, "source") + ": no such file or directory": {path, func(io.Writer) error {
+		filepath.Join(dir, "source") + " … no such file or directory": {path, func(io.Writer) error {
 			_, err := os.ReadFile(filepath.Join(dir, "source"))
 			return err
 		}},
-		"writing " + path + ": file exists": {path, func(io.Writer) error { return os.MkdirAll(filepath.Join(path, "inside"), 0o755) }}, // a folder, meanwhile
+		path + " … file exists": {path, func(io.Writer) error { return os.MkdirAll(filepath.Join(path, "inside"), 0o755) }}, // a folder, meanwhile
 	} {
-		if err := fileio.WriteAtomic(c.path, 0o644, c.fill); err == nil || err.Error() != want {
+		if err := fileio.WriteAtomic(c.path, 0o644, c.fill); !testenv.Names(err, want) {
 			t.Errorf("WriteAtomic() = %v, want %s", err, want)
 		}
 		if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {

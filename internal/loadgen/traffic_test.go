@@ -81,7 +81,7 @@ func TestIDsMayRunOut(t *testing.T) {
 	}
 	t.Run("a schedule that needs more is an error", func(t *testing.T) {
 		err := lastIDs(atOnce(), quick(Server, count(2*blockSamples))).run(t.Context())
-		if err == nil || err.Error() != "the test would have more than 4294967295 samples" {
+		if !testenv.Names(err, "4294967295 samples") {
 			t.Errorf("error %v", err)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // diamond is x → a → (b, c) → d, with a body in c that takes "a" from outside.
@@ -142,7 +143,7 @@ func TestSort(t *testing.T) {
 	g = diamond()
 	g.Nodes[0].Inputs[0] = "b"
 	before := slices.Clone(g.Nodes)
-	if err := g.Sort(); err == nil || err.Error() != `graph "diamond" has a cycle: Conv "A" ← Relu "B" ← Conv "A"` {
+	if err := g.Sort(); !testenv.Names(err, `"diamond" … cycle … Conv "A" … Relu "B" … Conv "A"`) {
 		t.Errorf("Sort() = %v", err)
 	}
 	if !slices.Equal(g.Nodes, before) {

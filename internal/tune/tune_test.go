@@ -133,14 +133,14 @@ func TestNoWayKeepsTheBound(t *testing.T) {
 	q.Axes.Batches = []int{1}
 	var none *NoneError
 	if _, err := find(t, q, &recorder{}); !errors.As(err, &none) || none.Bound != 15*time.Millisecond ||
-		err.Error() != "no way to run the model that was tried keeps the latency bound of 15 ms at any rate" {
+		!testenv.Names(err, "15 ms") {
 		t.Errorf("nothing keeps the bound: %v", err)
 	}
 	if _, err := os.Stat(q.Output); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the profile exists: %v", err)
 	}
 	err := (&Outcome{Done: []Measurement{{Point: Point{Instances: 1, Threads: 2, MaxBatch: 4}, Err: "out of memory"}}, Bound: none.Bound}).none()
-	if !errors.As(err, &none) || none.Bound != 0 || err.Error() != "nothing could be measured; 1 × 2 threads, batch 4: out of memory" {
+	if !errors.As(err, &none) || none.Bound != 0 || !testenv.Names(err, "1 × 2 threads … batch 4 … out of memory") {
 		t.Errorf("nothing could be measured: %v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/oip/client"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // A fakeServer describes a model and answers all requests with fixed texts.
@@ -96,7 +97,7 @@ func TestTaskAnswersInJSON(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := e.Respond(t.Context(), nil, nil); err == nil || err.Error() != "a sample has 0 tensors, the task m-task takes 1" {
+		if _, _, err := e.Respond(t.Context(), nil, nil); !testenv.Names(err, "0 tensors … m-task … 1") {
 			t.Errorf("a sample without tensors: %v", err)
 		}
 		got, _, err := e.Respond(t.Context(), sample, []byte("so: "))

@@ -16,6 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/serve/oipserver"
 	"github.com/mlperf-go/mlperf/internal/serve/oiptest"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // serve starts a server of a model and returns its endpoint.
@@ -189,7 +190,7 @@ func TestModelOfSeveralFiles(t *testing.T) {
 func TestMisuse(t *testing.T) {
 	url := serve(t, &oiptest.Doubler{Name: "m", Width: 2})
 	_, s := open(t, url)
-	if err := s.Run(t.Context(), nil, nil); err == nil || err.Error() != "running the model: got 0 inputs and 0 outputs, it has 1 and 1" {
+	if err := s.Run(t.Context(), nil, nil); !testenv.Names(err, "0 inputs … 0 outputs … 1 … 1") {
 		t.Errorf("a run of nothing: %v", err)
 	}
 	in := bind(t, s, tensor.New(tensor.Float32, 1, 2))

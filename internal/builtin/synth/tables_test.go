@@ -12,6 +12,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/dataset/captions"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/tokenizer/vocab"
 )
 
@@ -169,12 +170,12 @@ func TestLabelsNeedTheirPairs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, n := range []int{0, 1, 3} {
-		if err := spec.WriteLabels(dir, make([]bool, n)); err == nil || err.Error() != fmt.Sprintf("%d labels for 2 pairs", n) {
+		if err := spec.WriteLabels(dir, make([]bool, n)); !testenv.Names(err, fmt.Sprintf("%d labels … 2 pairs", n)) {
 			t.Errorf("%d labels: %v", n, err)
 		}
 	}
 	spec.Hot = slices.Repeat([]int64{1}, criteoTables)
-	if err := spec.WriteLabels(dir, make([]bool, 3)); err == nil || err.Error() != "3 labels for 2 pairs" {
+	if err := spec.WriteLabels(dir, make([]bool, 3)); !testenv.Names(err, "3 labels … 2 pairs") {
 		t.Errorf("of the other form: %v", err)
 	}
 }

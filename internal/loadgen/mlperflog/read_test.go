@@ -297,17 +297,17 @@ func TestValuesOfTheWrongKind(t *testing.T) {
 	wrong := func(_ any, err error) error { return err }
 	_, _, invalid := d.Valid()
 	for want, err := range map[string]error{
-		"d:1: text is x: must be a whole number that is not negative":            wrong(d.Uint("text")),
-		"d:4: part is 0.5: must be a whole number that is not negative":          wrong(d.Uint("part")),
-		"d:5: negative is -1: must be a whole number that is not negative":       wrong(d.Uint("negative")),
-		"d:6: on is true: must be a number":                                      wrong(d.Float("on")),
-		"d:2: whole is 7: must be a text":                                        wrong(d.Text("whole")),
-		"d:1: text is x: must be true or false":                                  wrong(d.Bool("text")),
-		"d:8: long_duration_ms is 9223372036855: must be a time below 292 years": wrong(d.Time("long_duration_ms")),
-		"d:9: result_validity is MAYBE: must be VALID or INVALID":                invalid,
-		"d: gone: no such key in the log":                                        wrong(d.Uint("gone")),
+		"d:1 … text … x … whole number … negative":           wrong(d.Uint("text")),
+		"d:4 … part … 0.5 … whole number … negative":         wrong(d.Uint("part")),
+		"d:5 … negative … -1 … whole number … negative":      wrong(d.Uint("negative")),
+		"d:6 … on … true … number":                           wrong(d.Float("on")),
+		"d:2 … whole … 7 … text":                             wrong(d.Text("whole")),
+		"d:1 … text … x … true … false":                      wrong(d.Bool("text")),
+		"d:8 … long_duration_ms … 9223372036855 … 292 years": wrong(d.Time("long_duration_ms")),
+		"d:9 … result_validity … MAYBE … VALID … INVALID":    invalid,
+		"d … gone … no such key":                             wrong(d.Uint("gone")),
 	} {
-		if err == nil || err.Error() != want {
+		if !testenv.Names(err, want) {
 			t.Errorf("error = %v, want %s", err, want)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // decoderOf opens a model of the tests.
@@ -353,7 +354,7 @@ func TestStreamedTokens(t *testing.T) {
 
 func TestRunErrors(t *testing.T) {
 	lost := errors.New("the device is lost")
-	for at, want := range map[int]string{1: "sample 0, reading the prompt: the device is lost", 3: "1 answers, the first of sample 0: the device is lost"} {
+	for at, want := range map[int]string{1: "sample 0 … prompt … the device is lost", 3: "1 answers … sample 0 … the device is lost"} {
 		m := &countingModel{shared: true}
 		m.wait = func(context.Context) error {
 			if m.runs == at {
@@ -363,7 +364,7 @@ func TestRunErrors(t *testing.T) {
 		}
 		b := NewBatcher(decoderOf(t, m, Limits{1, 60, 4}), Rules{MaxNew: 9, Width: 4}, func(workload.Item) []int32 { return []int32{1} })
 		k := newKeeper()
-		if err := b.Serve(t.Context(), workload.BatchSource(itemsOf(2), k)); !errors.Is(err, lost) || err.Error() != want || len(k.answers) != 0 {
+		if err := b.Serve(t.Context(), workload.BatchSource(itemsOf(2), k)); !errors.Is(err, lost) || !testenv.Names(err, want) || len(k.answers) != 0 {
 			t.Errorf("in run %d: error %v, %d answers, want %q", at, err, len(k.answers), want)
 		}
 	}

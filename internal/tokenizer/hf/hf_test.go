@@ -201,7 +201,7 @@ func TestTruncatedFiles(t *testing.T) {
 		}
 	}
 	torn := io.MultiReader(strings.NewReader(`{"model":`), iotest.ErrReader(errors.New("the disk is gone")))
-	if _, err := Read(torn, "a.json"); err == nil || err.Error() != "a.json: the disk is gone" {
+	if _, err := Read(torn, "a.json"); !testenv.Names(err, "a.json … the disk is gone") {
 		t.Errorf("a reader that fails: %v", err)
 	}
 	if _, err := Open(filepath.Join(t.TempDir(), "nope.json")); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "reading the tokenizer") {

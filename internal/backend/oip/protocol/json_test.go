@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // fresh gives memory to all tensors.
@@ -247,7 +248,7 @@ func TestRawDocument(t *testing.T) {
 	if list, err = d.Read(strings.NewReader("\x01\x00\x00\x00ab and more"), fresh); err != nil || list[0].Strings()[0] != "\x01\x00\x00\x00ab" {
 		t.Errorf("a file is %v, %v, want its bytes without a length in front", list, err)
 	}
-	if _, err = d.Read(strings.NewReader("abc"), fresh); err == nil || err.Error() != "tensor x: 3 of 6 bytes arrived: unexpected EOF" {
+	if _, err = d.Read(strings.NewReader("abc"), fresh); !testenv.Names(err, "tensor x … 3 … 6 bytes … unexpected EOF") {
 		t.Errorf("half a file: %v", err)
 	}
 }
@@ -263,15 +264,15 @@ func TestBinarySizeOverflow(t *testing.T) {
 func TestPlaceThatDoesNotFit(t *testing.T) {
 	full := Errorf(TooLarge, "no room")
 	for want, place := range map[string]Place{
-		"tensor a: no room": func(int, Spec) (tensor.Tensor, error) { return tensor.Tensor{}, full },
-		"tensor a: it is float32[2], there is room for float32[3]": func(int, Spec) (tensor.Tensor, error) { return tensor.New(tensor.Float32, 3), nil },
-		"tensor a: it is float32[2], there is room for int32[2]":   func(int, Spec) (tensor.Tensor, error) { return tensor.New(tensor.Int32, 2), nil },
+		"tensor a … no room":                 func(int, Spec) (tensor.Tensor, error) { return tensor.Tensor{}, full },
+		"tensor a … float32[2] … float32[3]": func(int, Spec) (tensor.Tensor, error) { return tensor.New(tensor.Float32, 3), nil },
+		"tensor a … float32[2] … int32[2]":   func(int, Spec) (tensor.Tensor, error) { return tensor.New(tensor.Int32, 2), nil },
 	} {
 		d, err := FromRequestJSON([]byte(data("FP32", "[2]", "[1,2]")))
 		if err == nil {
 			_, err = d.Read(nil, place)
 		}
-		if err == nil || err.Error() != want {
+		if !testenv.Names(err, want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
