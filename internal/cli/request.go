@@ -62,7 +62,8 @@ func (q *requestFlags) define(f *pflag.FlagSet) {
 	f.Int64Var(&q.Rows, "rows", 0, rowsHelp)
 	f.BoolVar(&q.FullSize, "full-size", false, "built-in models at their real size where the default has fewer layers or rows")
 	f.IntVar(&q.Count, "count", 0, "use only the first N samples of the data set")
-	f.BoolVar(&q.TimedPreprocessing, "timed-preprocessing", false, "decode, resize and normalise images, decode recordings, split questions inside the latency (marked)")
+	f.BoolVar(&q.TimedPreprocessing, "timed-preprocessing", false,
+		"decode, resize and normalise images, decode recordings, split questions inside the latency (marked)")
 	f.BoolVar(&q.ReserveCore, "reserve-core", false, "Server: leave a core to the load generator")
 	f.BoolVar(&q.Pin, "pin", false, "keep each thread that computes on a processor of its own, different ones for all instances (Linux)")
 	q.options.define(f, catalogue.RunOptions())
@@ -70,19 +71,27 @@ func (q *requestFlags) define(f *pflag.FlagSet) {
 	p := &q.Prompts
 	f.StringVar(&q.Engine.Remote.Model, "model-name", "", "`name` of the model at servers of text (default: the only one that they have)")
 	f.IntVar(&p.Synthetic, "synthetic-prompts", 0, "`number` of prompts that are made up, instead of a file of them")
-	f.StringVar((*string)(&p.Words), "prompt-words", "", "`length` of synthetic prompts, in words, or in tokens with --tokenizer: 256, 256±64, 100-400 or 128:3,1024:1 (default 256)")
-	f.StringVar((*string)(&p.Answer), "answer-tokens", "", "greatest `length` of answers in tokens, in the form of --prompt-words; exact with synthetic prompts, if the server can do that (default 128)")
+	f.StringVar((*string)(&p.Words), "prompt-words", "",
+		"`length` of synthetic prompts, in words, or in tokens with --tokenizer: 256, 256±64, 100-400 or 128:3,1024:1 (default 256)")
+	f.StringVar((*string)(&p.Answer), "answer-tokens", "",
+		"greatest `length` of answers in tokens, in the form of --prompt-words; exact with synthetic prompts, if the server can do that (default 128)")
 	f.IntVar(&p.Prefixes, "prefixes", 0, "prompts that are made up begin with one of so many texts, which servers may cache")
 	f.StringVar((*string)(&p.PrefixWords), "prefix-words", "", "`length` of these texts, in the form of --prompt-words (default 256)")
 	f.IntVar(&p.Conversations, "conversation-num", 0, "`number` of synthetic conversations: a turn follows the answer to the one before")
-	f.StringVar((*string)(&p.Turns), "conversation-turns", "", "`number` of turns of a conversation, in the form of --prompt-words; of files the most (default: 4; of files 1)")
-	f.StringVar((*string)(&p.Delays), "conversation-delay", "", "`time` from an answer to the next turn: 2s, 2s±500ms, 1s-3s or 1s:3,10s:1 (default: none)")
+	f.StringVar((*string)(&p.Turns), "conversation-turns", "",
+		"`number` of turns of a conversation, in the form of --prompt-words; of files the most (default: 4; of files 1)")
+	f.StringVar((*string)(&p.Delays), "conversation-delay", "",
+		"`time` from an answer to the next turn: 2s, 2s±500ms, 1s-3s or 1s:3,10s:1 (default: none)")
 	f.BoolVar(&p.Recorded, "recorded-answers", false, "turns of a file follow its own answers, not those of the server")
 	f.StringVar(&p.Route, "route", "", "chat, completions, embeddings or rerank (default: completions, and chat at servers without that route)")
-	f.IntVar(&p.Inputs, "inputs-per-request", 0, "`number` of texts of a synthetic request for embeddings (default 1), or of documents to rerank (default 10)")
-	f.StringArrayVar(&p.Extras.Headers, "header", nil, "header of each request to servers of text: 'NAME: VALUE', or 'NAME: @FILE' for credentials (repeatable)")
-	f.StringArrayVar(&p.Extras.Body, "extra-body", nil, "further field of each request to servers of text: NAME=VALUE, or an object of JSON (repeatable)")
-	f.StringVar(&p.Artifacts, "endpoints-artifacts", "", "also write what mlcommons/endpoints writes (result_summary.json, events.jsonl, …) into this `folder`")
+	f.IntVar(&p.Inputs, "inputs-per-request", 0,
+		"`number` of texts of a synthetic request for embeddings (default 1), or of documents to rerank (default 10)")
+	f.StringArrayVar(&p.Extras.Headers, "header", nil,
+		"header of each request to servers of text: 'NAME: VALUE', or 'NAME: @FILE' for credentials (repeatable)")
+	f.StringArrayVar(&p.Extras.Body, "extra-body", nil,
+		"further field of each request to servers of text: NAME=VALUE, or an object of JSON (repeatable)")
+	f.StringVar(&p.Artifacts, "endpoints-artifacts", "",
+		"also write what mlcommons/endpoints writes (result_summary.json, events.jsonl, …) into this `folder`")
 	f.StringVar(&p.Stream, "stream", "", "on or off: whether answers come token by token (default: on, except in Offline)")
 	q.defineBackend(f)
 }
@@ -94,17 +103,26 @@ func (q *requestFlags) defineSet(f *pflag.FlagSet, text string) {
 
 // defineEngine defines the flags that choose an engine, and servers.
 func defineEngine(f *pflag.FlagSet, e *engine.Config) {
-	f.StringVar(&e.Name, "backend", engine.ONNXRuntime, "engine: onnxruntime; oip and openai, which ask servers; or simulated, which only takes its time")
+	f.StringVar(&e.Name, "backend", engine.ONNXRuntime,
+		"engine: onnxruntime; oip and openai, which ask servers; or simulated, which only takes its time")
 	defineSimulated(f, e)
 	r := &e.Remote
-	f.StringArrayVar(&r.Endpoints, "endpoint", nil, "server to ask: URL with http, https, unix, grpc or grpcs; dns:///host:port is gRPC with all addresses of a name, as dns+http://host:port is for others (repeatable)")
-	f.StringVar(&r.Model, "remote-model", "", "name of the model on the servers, or of several files role=name,… (default: that of the catalogue, and NAME-role); without --model, a model of your own")
+	f.StringArrayVar(&r.Endpoints, "endpoint", nil,
+		"server to ask: URL with http, https, unix, grpc or grpcs; "+
+			"dns:///host:port is gRPC with all addresses of a name, as dns+http://host:port is for others (repeatable)")
+	f.StringVar(&r.Model, "remote-model", "",
+		"name of the model on the servers, or of several files role=name,… (default: that of the catalogue, and NAME-role); "+
+			"without --model, a model of your own")
 	f.StringVar(&r.Version, "remote-version", "", "version of the model at the servers")
-	f.IntVar(&r.Concurrency, "concurrency", 0, "requests to servers under way at most; 0: 64, and 1 in SingleStream; servers of text: 256 in Offline, else no limit")
+	f.IntVar(&r.Concurrency, "concurrency", 0,
+		"requests to servers under way at most; 0: 64, and 1 in SingleStream; servers of text: 256 in Offline, else no limit")
 	durationVar(f, &r.Timeout, "request-timeout", 0, "how long a request to a server may take; 0: 2 minutes, of servers of text 10")
-	f.StringArrayVar(&r.Metrics, "server-metrics", nil, "`address` of what servers tell of themselves in Prometheus' form, as http://host:9400/metrics of DCGM (repeatable); auto: /metrics of each endpoint with texts; off (default auto)")
+	f.StringArrayVar(&r.Metrics, "server-metrics", nil,
+		"`address` of what servers tell of themselves in Prometheus' form, as http://host:9400/metrics of DCGM (repeatable); "+
+			"auto: /metrics of each endpoint with texts; off (default auto)")
 	f.IntVar(&r.Retry, "retry", 0, "how often a failed request to a server is sent again; the result says so")
-	f.StringVar(&r.TokenFile, "token-file", "", "file with the bearer token that servers want (servers of text: else MLPERF_API_KEY or OPENAI_API_KEY of the environment)")
+	f.StringVar(&r.TokenFile, "token-file", "",
+		"file with the bearer token that servers want (servers of text: else MLPERF_API_KEY or OPENAI_API_KEY of the environment)")
 	f.StringVar(&r.CA, "tls-ca", "", "PEM file of the authority that servers' certificates are from (default: those of the system)")
 	f.StringVar(&r.Cert, "tls-cert", "", "PEM file of the certificate to show to servers")
 	f.StringVar(&r.Key, "tls-key", "", "PEM file of its key")
@@ -127,7 +145,8 @@ func (q *requestFlags) defineBackend(f *pflag.FlagSet) {
 	o := &q.Backend
 	f.StringVar(&o.Device, "device", "cpu", "execution provider: cpu, cuda, tensorrt, …; several, separated by commas, in order of preference")
 	f.Var(&q.providerOptions, "provider-option", "option of the device in its own terms: key=value (repeatable)")
-	f.BoolVar(&o.DeviceMemory, "device-memory", false, "inputs and outputs have buffers in the device's memory, whose addresses stay; CUDA graphs get them anyway")
+	f.BoolVar(&o.DeviceMemory, "device-memory", false,
+		"inputs and outputs have buffers in the device's memory, whose addresses stay; CUDA graphs get them anyway")
 	f.BoolVar(&o.AllowFallback, "allow-fallback", false, "go on if the device cannot be used")
 	f.IntVar(&o.InterThreads, "inter-threads", 0, "operators at once, with --execution parallel")
 	f.StringVar(&q.execution, "execution", sequential, "order of independent operators: sequential or parallel")
@@ -136,7 +155,8 @@ func (q *requestFlags) defineBackend(f *pflag.FlagSet) {
 	f.BoolVar(&q.arena, "arena", true, "keep freed memory for the next run")
 	f.BoolVar(&q.memoryPattern, "memory-pattern", true, "plan memory from earlier runs of the same shape")
 	f.StringVar(&o.OptimizeLevel, "graph-optimization", "all", "how far the graph is optimised: none, basic, extended or all")
-	f.StringVar(&o.EngineCacheDir, "engine-cache", "", "folder that keeps what devices compile (default: in the cache folder, one for each model and its options)")
+	f.StringVar(&o.EngineCacheDir, "engine-cache", "",
+		"folder that keeps what devices compile (default: in the cache folder, one for each model and its options)")
 	f.Var(&q.ortConfig, "ort-config", "entry of the session's configuration: key=value (repeatable)")
 	f.Var(&q.freeDimensions, "free-dimension", "size of a free axis of the model, by its name: NAME=N (repeatable)")
 	f.StringArrayVar(&o.CustomOps, "custom-ops", nil, "library of operators that ONNX Runtime lacks (repeatable)")

@@ -120,9 +120,12 @@ func (o *runFlags) define(f *pflag.FlagSet) {
 	f.BoolVar(&o.Force, "force", false, "replace the results that are in the folder of --output")
 	f.BoolVar(&o.Anyway, "anyway", false, "Server: run at full length even if no rate can keep the latency bound")
 	f.BoolVar(&o.Trace, "trace", false, "also write mlperf_log_trace.json, for chrome://tracing")
-	durationVar(f, &o.WarmUp, "warm-up", 0, "runs without a benchmark: leave the first seconds of a test out of the figures, which say so; a ramp: --arrivals ramp:30s")
+	durationVar(f, &o.WarmUp, "warm-up", 0,
+		"runs without a benchmark: leave the first seconds of a test out of the figures, which say so; a ramp: --arrivals ramp:30s")
 	durationVar(f, &o.CoolDown, "cool-down", 0, "and the last seconds before the last request was due")
-	f.Float64Var(&o.cancelPercent, "request-cancellation-rate", 0, "servers of text, without a benchmark: give up the answers to so many `percent` of the requests, drawn from a seed, and leave them out of the figures")
+	f.Float64Var(&o.cancelPercent, "request-cancellation-rate", 0,
+		"servers of text, without a benchmark: give up the answers to so many `percent` of the requests, "+
+			"drawn from a seed, and leave them out of the figures")
 	durationVar(f, &o.Engine.Remote.CancelAfter, "request-cancellation-delay", 0, "how long after sending they are given up")
 	f.BoolVar(&o.EachRequest, "save-detailed", false,
 		"also write requests.jsonl.gz: when each request was due, sent and answered, each token's time, why it ended")
@@ -131,7 +134,9 @@ func (o *runFlags) define(f *pflag.FlagSet) {
 	f.BoolVar(&o.Ranging, "power-ranging", false,
 		"measure twice, as power is for submissions: a ranging run first (--power ptd:HOST:PORT); writes ranging, run_1 and power below --output")
 	jsonFlag(f, &o.asJSON)
-	f.BoolVar(&o.sweep.Search, "sweep", false, "servers: one request at a time, as many as it takes, and rates between, up to the highest that keeps the bounds; ten minutes at most, and the same command goes on")
+	f.BoolVar(&o.sweep.Search, "sweep", false,
+		"servers: one request at a time, as many as it takes, and rates between, up to the highest that keeps the bounds; "+
+			"ten minutes at most, and the same command goes on")
 	f.Float64SliceVar(&o.sweep.Rates, "sweep-qps", nil, "servers: a Server run at each of these `rates`, and a table of them (sweep.json, sweep.csv)")
 	f.IntSliceVar(&o.sweep.Concurrency, "sweep-concurrency", nil,
 		"servers: an Offline run with each of these `numbers` of requests under way, and a table of them")

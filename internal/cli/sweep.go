@@ -116,5 +116,6 @@ func showSweep(w io.Writer, doc *report.Sweep, dir string, asJSON bool) error {
 		err = errors.Join(err, say(w, "%s\n", doc.Sentence))
 	}
 	return errors.Join(err,
-		say(w, "As a page: %s, for other charts: %s and %s\n", filepath.Join(dir, page.FileName), filepath.Join(dir, tune.SweepCSV), filepath.Join(dir, tune.SweepJSON)))
+		say(w, "As a page: %s, for other charts: %s and %s\n", filepath.Join(dir, page.FileName), filepath.Join(dir, tune.SweepCSV),
+			filepath.Join(dir, tune.SweepJSON)))
 }

@@ -133,7 +133,8 @@ func (c *serverCheck) judgeTokens(g *report.Generation, alike, samples int, boun
 	switch without := g.Finished[""]; {
 	case without == 0, g.Inputs > 0:
 	case without < g.Answers: // servers that give reasons do so in whole answers
-		c.Problems = append(c.Problems, fmt.Sprintf("%d of %d answers ended without a finish_reason, before the server gave one: they may have been broken off", without, g.Answers))
+		c.Problems = append(c.Problems, fmt.Sprintf(
+			"%d of %d answers ended without a finish_reason, before the server gave one: they may have been broken off", without, g.Answers))
 	default:
 		c.limit(limitation.Limitation{ID: limitation.UncertainEnds, Value: fmt.Sprint(without)})
 	}
@@ -148,7 +149,8 @@ func (c *serverCheck) judgeTokens(g *report.Generation, alike, samples int, boun
 		c.limit(limitation.Limitation{ID: limitation.UncheckedTokens, Origin: g.Counted})
 	}
 	if check.Told < check.Counted-check.Allowed {
-		c.limit(limitation.Limitation{ID: limitation.FewerTokens, Value: fmt.Sprint(check.Told), Of: fmt.Sprint(check.Answers), Want: fmt.Sprint(check.Counted)})
+		c.limit(limitation.Limitation{ID: limitation.FewerTokens, Value: fmt.Sprint(check.Told), Of: fmt.Sprint(check.Answers),
+			Want: fmt.Sprint(check.Counted)})
 	}
 	if g.CachedTokens > 0 {
 		c.limit(limitation.Limitation{ID: limitation.CachedTokens, Value: fmt.Sprint(g.CachedTokens), Of: fmt.Sprint(g.PromptTokens)})
@@ -190,7 +192,8 @@ func (r *run) generation(test *loadgen.Result) *report.Generation {
 		Limit: int(d.limit), Most: m.Most, Answers: m.Answers, Retries: m.Retries, Pieces: m.Pieces, Tokens: m.Tokens, PromptTokens: m.PromptTotal,
 		CachedTokens: m.Cached, TokenCheck: new(report.TokenCheck(m.Check)), Prompts: m.Prompts, Distinct: m.Distinct,
 		Counted: m.Counted, Tokenized: m.Tokenized, Finished: m.Finished, Cores: r.cfg.ClientCores,
-		FirstTokenFromSendNS: spread(m.FirstToken), LatencyFromSendNS: spread(m.Whole), PerTokenNS: spread(m.PerToken), BetweenPiecesNS: spread(m.Between), HandoverNS: spread(d.handover.Spread()),
+		FirstTokenFromSendNS: spread(m.FirstToken), LatencyFromSendNS: spread(m.Whole),
+		PerTokenNS: spread(m.PerToken), BetweenPiecesNS: spread(m.Between), HandoverNS: spread(d.handover.Spread()),
 	}
 	for _, t := range m.Turns {
 		g.Turns = append(g.Turns, report.Turn{FirstTokenNS: spread(t.FirstToken), LatencyNS: spread(t.Whole), Answers: int64(t.Whole.Count)})

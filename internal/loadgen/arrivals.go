@@ -13,7 +13,8 @@ import (
 // Arrivals is the process by which queries of Server arrive. The zero value is that of the rules: a Poisson process.
 // Any other is beyond the rules: bursts and pauses take turns, each of exponentially distributed length, and queries arrive
 // as a Poisson process in the bursts and not at all in the pauses (an interrupted Poisson process). The mean rate is the target QPS.
-// Or the rate rises evenly from nothing to the target QPS, where it stays. Or they arrive at the times that a file has: those are in TestSettings.ServerReplay.
+// Or the rate rises evenly from nothing to the target QPS, where it stays. Or they arrive at the times that a file has: those are in
+// TestSettings.ServerReplay.
 type Arrivals struct {
 	Factor float64       // the rate in a burst, as a multiple of the target QPS; of a file: how much faster than recorded
 	Burst  time.Duration // mean length of a burst; pauses are Factor-1 times as long
@@ -34,8 +35,8 @@ const (
 // speed is in front of the name of a file.
 var speed = regexp.MustCompile(`^([0-9.]+)x:`)
 
-// ParseArrivals reads poisson, burst:4x500ms: bursts of 500 ms with four times the target QPS, ramp:30s: 30 s until the target QPS, replay:FILE, or replay:2x:FILE: twice as fast
-// as recorded.
+// ParseArrivals reads poisson, burst:4x500ms: bursts of 500 ms with four times the target QPS, ramp:30s: 30 s until the target QPS,
+// replay:FILE, or replay:2x:FILE: twice as fast as recorded.
 func ParseArrivals(text string) (Arrivals, error) {
 	if text == poisson {
 		return Arrivals{}, nil
@@ -67,7 +68,8 @@ func ParseArrivals(text string) (Arrivals, error) {
 	f, errFactor := strconv.ParseFloat(factor, 64)
 	d, errLength := time.ParseDuration(length)
 	if !isBurst || errFactor != nil || errLength != nil {
-		return Arrivals{}, fmt.Errorf("%q are unknown arrivals: must be poisson, burst:FACTORxLENGTH as burst:4x500ms, ramp:LENGTH as ramp:30s, or replay:FILE", text)
+		return Arrivals{}, fmt.Errorf("%q are unknown arrivals: "+
+			"must be poisson, burst:FACTORxLENGTH as burst:4x500ms, ramp:LENGTH as ramp:30s, or replay:FILE", text)
 	}
 	a := Arrivals{Factor: f, Burst: d}
 	if a == (Arrivals{}) {

@@ -587,7 +587,8 @@ func (c *TokenCheck) Fault() string {
 	case c.Usage > c.IDs+c.WithIDs, c.IDs > c.Usage+c.WithIDs: // servers may leave out the token that ends an answer
 		return fmt.Sprintf("tokens: the servers tell of %d in %d answers, and send the ids of %d", c.Usage, c.WithIDs, c.IDs)
 	case c.Told > c.Counted+c.Allowed:
-		return fmt.Sprintf("tokens: the servers tell of %d in %d answers, the tokenizer counts %d (%d more are allowed)", c.Told, c.Answers, c.Counted, c.Allowed)
+		return fmt.Sprintf("tokens: the servers tell of %d in %d answers, the tokenizer counts %d (%d more are allowed)",
+			c.Told, c.Answers, c.Counted, c.Allowed)
 	}
 	return ""
 }

@@ -64,7 +64,8 @@ func ParseObjective(text string) (o Objective, err error) {
 		}
 	}
 	if !found || strings.TrimSpace(metric) == "" || wrong != nil || d <= 0 {
-		return o, fmt.Errorf("%q: must be a percentile (p50, p90, p95, p97, p99, p99.9) of latency, ttft or tpot, < and a time with its unit, as in p99<50ms or ttft p90<500ms", text)
+		return o, fmt.Errorf("%q: must be a percentile (p50, p90, p95, p97, p99, p99.9) of latency, ttft or tpot, "+
+			"< and a time with its unit, as in p99<50ms or ttft p90<500ms", text)
 	}
 	return o, nil
 }

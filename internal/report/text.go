@@ -146,8 +146,8 @@ func (r *Results) ScenarioName() string {
 // Unscored reports whether the answers of a run were to be scored and are not.
 func (r *Results) Unscored() bool { return r.Accuracy == nil && r.NotScored != "" }
 
-// Verdict is the result; of a VALID run BelowTarget if it misses its accuracy target, and WithoutScore if it is Unscored. A record that was changed after the run is
-// marked.
+// Verdict is the result; of a VALID run BelowTarget if it misses its accuracy target, and WithoutScore if it is Unscored. A record
+// that was changed after the run is marked.
 func (r *Results) Verdict() string {
 	if r.UnderWay {
 		return UnderWay + r.mark()
@@ -291,7 +291,8 @@ func (p *Peak) Unconfirmed() string {
 		return fmt.Sprintf("no load was confirmed: %d of %d that were tried kept the bound in a short test, the highest %s %s, and none did at full length",
 			len(short), len(p.loads()), units.Number(highest), p.Unit)
 	}
-	return fmt.Sprintf("no load was confirmed: %d of %d that were tried kept the bound in a short test, the highest %s %s; %d of %d tests at full length kept it",
+	return fmt.Sprintf("no load was confirmed: %d of %d that were tried kept the bound in a short test, the highest %s %s; "+
+		"%d of %d tests at full length kept it",
 		len(short), len(p.loads()), units.Number(highest), p.Unit, fullMet, full)
 }
 
@@ -300,7 +301,8 @@ func peakLines(p *Peak) []string {
 	if p.Best == 0 {
 		return []string{p.Unconfirmed()}
 	}
-	lines := []string{fmt.Sprintf("Of %d loads that were tried, %s %s is the highest that kept the bound at full length.", len(p.loads()), units.Number(p.Best), p.Unit)}
+	lines := []string{fmt.Sprintf("Of %d loads that were tried, %s %s is the highest that kept the bound at full length.", len(p.loads()),
+		units.Number(p.Best), p.Unit)}
 	if p.Procedure != "" {
 		lines = append(lines, "Confirmed as these rules say: "+p.Procedure+".")
 	}
@@ -522,7 +524,8 @@ func (e *Generation) Warnings() []string {
 		list = append(list, fmt.Sprintf("%s failed and went out again: latencies count from the first time", units.Count(e.Retries, "request")))
 	}
 	if e.Tokenized > 0 {
-		list = append(list, fmt.Sprintf("the local tokenizer made the tokens of %s of their text, because the server does not send token ids", units.Count(e.Tokenized, "answer")))
+		list = append(list, fmt.Sprintf("the local tokenizer made the tokens of %s of their text, because the server does not send token ids",
+			units.Count(e.Tokenized, "answer")))
 	}
 	return list
 }
@@ -555,8 +558,8 @@ func generationLines(b *strings.Builder, e *Generation) {
 		fmt.Fprintf(b, "  turns %d to %d: results.json has their times\n", shown+1, n)
 	}
 	if e.Inputs > 0 {
-		fmt.Fprintf(b, "  %s, %s until the last answer; %s of %s\n", units.Text(e.RequestsPerSecond, "requests/s"), units.Text(e.InputsPerSecond, "inputs/s"),
-			units.Count(e.PromptTokens, "token"), units.Count(e.Inputs, "input"))
+		fmt.Fprintf(b, "  %s, %s until the last answer; %s of %s\n", units.Text(e.RequestsPerSecond, "requests/s"),
+			units.Text(e.InputsPerSecond, "inputs/s"), units.Count(e.PromptTokens, "token"), units.Count(e.Inputs, "input"))
 	}
 	if e.TokensPerSecond > 0 {
 		what := "requests/s"
@@ -578,7 +581,8 @@ func generationLines(b *strings.Builder, e *Generation) {
 		}
 		fmt.Fprintf(b, "; ended by %s\n", strings.Join(ends, ", "))
 		if g := e.Goodput; g != nil {
-			fmt.Fprintf(b, "  goodput: %s, %d of %d kept TTFT ≤ %s and TPOT ≤ %s\n", units.Text(g.RequestsPerSecond, what), g.Requests, g.Of, nanoseconds(g.FirstTokenNS), nanoseconds(g.PerTokenNS))
+			fmt.Fprintf(b, "  goodput: %s, %d of %d kept TTFT ≤ %s and TPOT ≤ %s\n", units.Text(g.RequestsPerSecond, what), g.Requests, g.Of,
+				nanoseconds(g.FirstTokenNS), nanoseconds(g.PerTokenNS))
 		}
 	}
 	if e.Cancelled != nil {
@@ -588,7 +592,8 @@ func generationLines(b *strings.Builder, e *Generation) {
 	if e.Limit > 0 {
 		limit = fmt.Sprintf("a limit of %d", e.Limit)
 	}
-	fmt.Fprintf(b, "  at most %d requests under way at once, with %s; the client kept %s of %d cores busy", e.Most, limit, units.Number(e.CPUCores), e.Cores)
+	fmt.Fprintf(b, "  at most %d requests under way at once, with %s; the client kept %s of %d cores busy", e.Most, limit,
+		units.Number(e.CPUCores), e.Cores)
 	if h := e.HandoverNS; h != nil {
 		fmt.Fprintf(b, ", requests left it %s after their issue at p50, %s at p99", nanoseconds(h.P50), nanoseconds(h.P99))
 	}

@@ -282,9 +282,10 @@ func (q *Request) checkPrompts() error {
 	p := q.Prompts
 	if !q.asksServers() {
 		given := userinput.FirstSet(
-			[]string{"synthetic_prompts", "prompt_words", "answer_tokens", "route", "stream", "endpoints_artifacts", "header", "extra_body", "prefixes", "prefix_words",
-				"conversation_num", "conversation_turns", "conversation_delay", "recorded_answers", "inputs_per_request"},
-			p.Synthetic != 0, p.Words != "", p.Answer != "", p.Route != "", p.Stream != "", p.Artifacts != "", len(p.Extras.Headers) > 0, len(p.Extras.Body) > 0, p.Prefixes != 0, p.PrefixWords != "",
+			[]string{"synthetic_prompts", "prompt_words", "answer_tokens", "route", "stream", "endpoints_artifacts", "header", "extra_body",
+				"prefixes", "prefix_words", "conversation_num", "conversation_turns", "conversation_delay", "recorded_answers", "inputs_per_request"},
+			p.Synthetic != 0, p.Words != "", p.Answer != "", p.Route != "", p.Stream != "", p.Artifacts != "",
+			len(p.Extras.Headers) > 0, len(p.Extras.Body) > 0, p.Prefixes != 0, p.PrefixWords != "",
 			p.Conversations != 0, p.Turns != "", p.Delays != "", p.Recorded, p.Inputs != 0,
 		)
 		if given != "" {
@@ -301,7 +302,9 @@ func (q *Request) checkPrompts() error {
 			return userinput.Invalid(n.field, n.value, "from 1 to "+strconv.Itoa(most)+", or 0 for the default")
 		}
 	}
-	for field, lengths := range map[string]prompts.Lengths{"prompt_words": p.Words, "answer_tokens": p.Answer, "prefix_words": p.PrefixWords, "conversation_turns": p.Turns} {
+	for field, lengths := range map[string]prompts.Lengths{
+		"prompt_words": p.Words, "answer_tokens": p.Answer, "prefix_words": p.PrefixWords, "conversation_turns": p.Turns,
+	} {
 		if err := lengths.Check(); err != nil {
 			return userinput.Wrap(field, err)
 		}
@@ -315,7 +318,8 @@ func (q *Request) checkPrompts() error {
 		return userinput.Wrap("conversation_delay", err)
 	}
 	synthetic, free := p.Synthetic > 0 || p.Conversations > 0, q.freePrompts()
-	about := userinput.FirstSet([]string{"conversation_num", "conversation_turns", "conversation_delay", "recorded_answers"}, p.Conversations > 0, p.Turns != "", p.Delays != "", p.Recorded)
+	about := userinput.FirstSet([]string{"conversation_num", "conversation_turns", "conversation_delay", "recorded_answers"},
+		p.Conversations > 0, p.Turns != "", p.Delays != "", p.Recorded)
 	task := openai.IsTask(p.Route)
 	textual := userinput.FirstSet([]string{"answer_tokens", "stream"}, p.Answer != "", p.Stream == "on")
 	switch {
@@ -324,7 +328,8 @@ func (q *Request) checkPrompts() error {
 	case task && cmp.Or(about, textual) != "":
 		return userinput.Errorf(cmp.Or(about, textual), "is about answers of text, and the route is %s", p.Route)
 	case p.Inputs > 0 && (!task || p.Synthetic == 0):
-		return userinput.Errorf("inputs_per_request", "is about synthetic_prompts for the routes %s and %s: the route is %s", openai.Embeddings, openai.Rerank, cmp.Or(p.Route, openai.Auto))
+		return userinput.Errorf("inputs_per_request", "is about synthetic_prompts for the routes %s and %s: the route is %s",
+			openai.Embeddings, openai.Rerank, cmp.Or(p.Route, openai.Auto))
 	case about != "" && !free:
 		return userinput.Errorf(about, "%s has prompts of one turn", q.Model)
 	case p.Synthetic > 0 && p.Conversations > 0:

@@ -141,8 +141,10 @@ func (r *Resolved) lookUp() (err error) {
 	case q.freePrompts():
 		p := q.Prompts
 		r.model = prompts.Model(prompts.Config{
-			Name: cmp.Or(prompts.NameOf(q.Engine.Remote.Model), "endpoint"), Synthetic: max(p.Synthetic, p.Conversations), Words: p.Words, Answer: p.Answer, Exact: q.exact(),
-			Prefixes: p.Prefixes, PrefixWords: p.PrefixWords, All: q.replays(), Turns: p.turns(), Delays: p.Delays, Recorded: p.Recorded, Task: p.task(), Inputs: p.inputs(),
+			Name:      cmp.Or(prompts.NameOf(q.Engine.Remote.Model), "endpoint"),
+			Synthetic: max(p.Synthetic, p.Conversations), Words: p.Words, Answer: p.Answer, Exact: q.exact(),
+			Prefixes: p.Prefixes, PrefixWords: p.PrefixWords, All: q.replays(),
+			Turns: p.turns(), Delays: p.Delays, Recorded: p.Recorded, Task: p.task(), Inputs: p.inputs(),
 		})
 	case q.ownModel() && q.Engine.Name == engine.OIP:
 		remote, file := &q.Engine.Remote, q.ModelPath

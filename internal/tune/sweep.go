@@ -305,7 +305,8 @@ func sweepFigures(doc *report.Sweep) []figures.Figure {
 	const ms = 1e6
 	byLoad := func(p *report.SweepPoint) float64 { return p.Load }
 	answered := curve{"answered", 1, func(p *report.SweepPoint) *float64 { return &p.RequestsPerSecond }}
-	firstToken, latency := curve{"p99", ms, func(p *report.SweepPoint) *float64 { return p.FirstTokenP99 }}, curve{"p99", ms, func(p *report.SweepPoint) *float64 { return p.LatencyP99 }}
+	firstToken := curve{"p99", ms, func(p *report.SweepPoint) *float64 { return p.FirstTokenP99 }}
+	latency := curve{"p99", ms, func(p *report.SweepPoint) *float64 { return p.LatencyP99 }}
 	bounds := map[string][]report.Objective{}
 	for _, text := range doc.SLO {
 		if o, err := report.ParseObjective(text); err == nil {
@@ -328,15 +329,19 @@ func sweepFigures(doc *report.Sweep) []figures.Figure {
 		{"ttft", "Time to first token over the load", load, byLoad, figures.Axis{Label: "time to first token", Unit: "ns"}, report.OfFirstToken,
 			[]curve{{"p50", ms, func(p *report.SweepPoint) *float64 { return p.FirstTokenP50 }}, firstToken}},
 		{"tpot", "Time per output token over the load", load, byLoad, figures.Axis{Label: "time per output token", Unit: "ns"}, report.OfPerToken,
-			[]curve{{"p50", ms, func(p *report.SweepPoint) *float64 { return p.PerTokenP50 }}, {"p99", ms, func(p *report.SweepPoint) *float64 { return p.PerTokenP99 }}}},
+			[]curve{{"p50", ms, func(p *report.SweepPoint) *float64 { return p.PerTokenP50 }},
+				{"p99", ms, func(p *report.SweepPoint) *float64 { return p.PerTokenP99 }}}},
 		{"requests", "Throughput and goodput over the load", load, byLoad, figures.Axis{Label: "requests/s", Unit: "/s"}, "",
 			[]curve{answered, {"within the bounds", 1, func(p *report.SweepPoint) *float64 { return p.GoodPerSecond }}}},
 		{"tokens", "Tokens over the load", load, byLoad, figures.Axis{Label: "tokens/s", Unit: "/s"}, "",
 			[]curve{{"tokens/s", 1, func(p *report.SweepPoint) *float64 { return p.TokensPerSecond }}}},
 		{"latency", "Latency over the load", load, byLoad, figures.Axis{Label: "latency", Unit: "ns"}, report.OfLatency,
-			[]curve{{"p50", ms, func(p *report.SweepPoint) *float64 { return p.LatencyP50 }}, latency, {"mean round trip", ms, func(p *report.SweepPoint) *float64 { return p.RoundTripMean }}}},
-		{"against", "Latency against throughput", figures.Axis{Label: "answered", Unit: "requests/s"}, func(p *report.SweepPoint) float64 { return p.RequestsPerSecond },
-			figures.Axis{Label: against.label, Unit: "ns"}, map[bool]string{true: report.OfFirstToken, false: report.OfLatency}[against.label == "TTFT p99"], []curve{against}},
+			[]curve{{"p50", ms, func(p *report.SweepPoint) *float64 { return p.LatencyP50 }}, latency,
+				{"mean round trip", ms, func(p *report.SweepPoint) *float64 { return p.RoundTripMean }}}},
+		{"against", "Latency against throughput", figures.Axis{Label: "answered", Unit: "requests/s"},
+			func(p *report.SweepPoint) float64 { return p.RequestsPerSecond },
+			figures.Axis{Label: against.label, Unit: "ns"},
+			map[bool]string{true: report.OfFirstToken, false: report.OfLatency}[against.label == "TTFT p99"], []curve{against}},
 	} {
 		drawn, ok := figures.Curves(f.id, f.title, f.x, f.y, curves(f.at, f.curves))
 		if !ok {
@@ -349,10 +354,12 @@ func sweepFigures(doc *report.Sweep) []figures.Figure {
 			drawn.Bound(float64(o.BoundNS), o.Percentile)
 		}
 		if f.id == "requests" && doc.Search && len(doc.Points) > 1 {
-			drawn.Marks = append(drawn.Marks, figures.Mark{Axis: "y", Value: doc.Points[1].RequestsPerSecond, Label: "as many as it takes", Color: figures.Quiet, Dashed: true})
+			drawn.Marks = append(drawn.Marks, figures.Mark{Axis: "y", Value: doc.Points[1].RequestsPerSecond, Label: "as many as it takes",
+				Color: figures.Quiet, Dashed: true})
 		}
 		if h := doc.Highest; h != nil && f.id != "against" {
-			drawn.Marks = append(drawn.Marks, figures.Mark{Axis: "x", Value: h.Rate, Label: units.Text(units.Rounded(h.Rate, 3), "/s"), Color: figures.Good, Dashed: true})
+			drawn.Marks = append(drawn.Marks, figures.Mark{Axis: "x", Value: h.Rate, Label: units.Text(units.Rounded(h.Rate, 3), "/s"),
+				Color: figures.Good, Dashed: true})
 		}
 		list = append(list, drawn)
 	}

@@ -103,7 +103,8 @@ func (q Request) check() ([]modelFile, error) {
 		values  []int
 		largest *int
 	}{
-		{"instances", q.Axes.Instances, &request.Instances}, {"intra_threads", q.Axes.Threads, &request.Backend.IntraThreads}, {"max_batchsize", q.Axes.Batches, &request.MaxBatch},
+		{"instances", q.Axes.Instances, &request.Instances}, {"intra_threads", q.Axes.Threads, &request.Backend.IntraThreads},
+		{"max_batchsize", q.Axes.Batches, &request.MaxBatch},
 	} {
 		*axis.largest = 0
 		for _, v := range axis.values {

@@ -67,7 +67,8 @@ type answer struct {
 
 // begin starts an attempt: what an earlier one left is gone, except for what the sink has.
 func (a *answer) begin() {
-	*a = answer{session: a.session, prompt: a.prompt, request: a.request, sink: a.sink, trace: a.trace, attempts: a.attempts + 1, started: a.started, sent: time.Now()}
+	*a = answer{session: a.session, prompt: a.prompt, request: a.request, sink: a.sink, trace: a.trace, attempts: a.attempts + 1,
+		started: a.started, sent: time.Now()}
 	if a.trace != nil {
 		a.trace.Begin(a.sent)
 	}
@@ -397,7 +398,8 @@ func (a *answer) check() *failure {
 	case a.finish == toolCalls && a.calls == 0:
 		return failf(kindOff, "the answer has the finish_reason %q, and calls no tool", a.finish)
 	case a.finish == "" && a.session.givesReasons.Load():
-		return failf(kindNoReason, "the answer ended after %d bytes without a finish_reason, which the server gives elsewhere: it may have been broken off", len(a.text))
+		return failf(kindNoReason,
+			"the answer ended after %d bytes without a finish_reason, which the server gives elsewhere: it may have been broken off", len(a.text))
 	}
 	if len(a.ids) == 0 && len(a.text) > 0 && (texts.Logged || a.usage == 0) {
 		switch {
@@ -408,7 +410,8 @@ func (a *answer) check() *failure {
 			}
 			a.tokenized = true
 		case texts.Logged:
-			return failf(kindNoIDs, "the server tells no token ids of its answer, and there is no tokenizer to make them of its text: give tokenizer.json beside the data, or --tokenizer")
+			return failf(kindNoIDs, "the server tells no token ids of its answer, and there is no tokenizer to make them of its text: "+
+				"give tokenizer.json beside the data, or --tokenizer")
 		}
 	}
 	switch {

@@ -51,7 +51,10 @@ func (s *session) probe(ctx context.Context) (notes []string, err error) {
 		if !errors.As(err, &f) || f.kind == kindEmpty {
 			return differences(wanted, d, refused), nil
 		}
-		if !slices.Contains([]int{http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}, f.status) {
+		refusals := []int{
+			http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented,
+		}
+		if !slices.Contains(refusals, f.status) {
 			if f.kind == kindWhole {
 				return nil, userinput.Errorf("stream", "%s: %w; with off the answers are measured as a whole, without first tokens", url, f)
 			}
@@ -111,7 +114,8 @@ func differences(wanted, got dialect, refused *failure) []string {
 	}{
 		{wanted.chat != got.chat, "it has no route for completions: prompts are sent as chat, inside its template"},
 		{wanted.ids != got.ids, "it takes no token ids: prompts are sent as text"},
-		{wanted.extras != got.extras, "it does not know ignore_eos, min_tokens and return_token_ids: answers may be shorter than asked for, and come as text"},
+		{wanted.extras != got.extras,
+			"it does not know ignore_eos, min_tokens and return_token_ids: answers may be shorter than asked for, and come as text"},
 		{wanted.usage != got.usage, "it does not tell numbers of tokens in streams (stream_options)"},
 		{wanted.newLimit != got.newLimit, "the limit of tokens is called max_completion_tokens"},
 		{wanted.hot != got.hot, "it takes no temperature: it draws tokens at its own"},

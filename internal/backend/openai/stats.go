@@ -51,7 +51,8 @@ type sampledAnswer struct {
 const mostSampled = 64
 
 func newStats() *stats {
-	s := &stats{seed: maphash.MakeSeed(), first: backend.NewTimes(), latency: backend.NewTimes(), perToken: backend.NewTimes(), between: backend.NewTimes()}
+	s := &stats{seed: maphash.MakeSeed(), first: backend.NewTimes(), latency: backend.NewTimes(), perToken: backend.NewTimes(),
+		between: backend.NewTimes()}
 	s.reset()
 	return s
 }

@@ -221,7 +221,8 @@ func (r row) prompt() (p backend.Prompt, err error) {
 	if err == nil {
 		err = cmp.Or(r.images(&p), r.tools(&p))
 	}
-	if err == nil && p.Text == "" && len(p.IDs) == 0 && !slices.ContainsFunc(p.Messages, func(m backend.Message) bool { return m.Content != "" || m.Raw != nil }) {
+	if err == nil && p.Text == "" && len(p.IDs) == 0 &&
+		!slices.ContainsFunc(p.Messages, func(m backend.Message) bool { return m.Content != "" || m.Raw != nil }) {
 		err = errors.New("the prompt is empty")
 	}
 	if r.turns > 1 {

@@ -491,7 +491,8 @@ func newDecoder(name, title, official string, size decoderSize, form DecoderForm
 		Layers: size.layers, Rows: size.rows, Seed: 21,
 		Metadata: func(o Options) []onnx.Property {
 			return []onnx.Property{
-				{Key: "context_length", Value: fmt.Sprint(size.context)}, {Key: "vocab_size", Value: fmt.Sprint(o.Rows)}, {Key: "eos_token_id", Value: fmt.Sprint(decoderEnd)},
+				{Key: "context_length", Value: fmt.Sprint(size.context)}, {Key: "vocab_size", Value: fmt.Sprint(o.Rows)},
+				{Key: "eos_token_id", Value: fmt.Sprint(decoderEnd)},
 			}
 		},
 		layers: func(b *Builder, o Options) {

@@ -99,7 +99,8 @@ func (x run) delays() *Figure {
 		ID: "delay", Title: "Issue delay: is the generator to blame?", Wide: true, X: x.time(), Y: Axis{Label: "delay", Unit: "ns", Log: true},
 		At: x.instants(),
 		Series: []Series{
-			{Label: "p50", Kind: Line, Color: Main, Values: atLeast(10, x.t.DelayP50)}, {Label: "worst", Kind: Dots, Color: Quiet, Values: atLeast(10, x.t.DelayMax)},
+			{Label: "p50", Kind: Line, Color: Main, Values: atLeast(10, x.t.DelayP50)},
+			{Label: "worst", Kind: Dots, Color: Quiet, Values: atLeast(10, x.t.DelayMax)},
 		},
 	}
 	all := x.c.IssueDelay.Spread()

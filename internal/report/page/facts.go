@@ -88,7 +88,8 @@ func system(r *report.Results) []pair {
 	for _, v := range append(here, []pair{
 		{Name: "model", Value: joined([]string{r.Input.ModelPath, shortSum(r.Input.ModelSHA256)}, ", ")},
 		{Name: "data", Value: r.Input.DatasetPath}, {Name: "priority", Value: priority},
-		{Name: "pre-processing", Value: preparation(r.Preparation)}, {Name: "work", Value: work(r.Operations)}, {Name: "energy", Value: energy}, {Name: "time", Value: strings.Join(phases, ", ")}, {Name: "program", Value: r.Program},
+		{Name: "pre-processing", Value: preparation(r.Preparation)}, {Name: "work", Value: work(r.Operations)},
+		{Name: "energy", Value: energy}, {Name: "time", Value: strings.Join(phases, ", ")}, {Name: "program", Value: r.Program},
 	}...) {
 		if v.Value != "" {
 			list = append(list, v)

@@ -125,7 +125,8 @@ func (j *job) takeInputs() {
 		given *string
 		own   string
 	}{
-		{"model", &j.Model, j.run.Model}, {"log", &j.Log, filepath.Join(j.Run, mlperflog.AccuracyFile)}, {"dataset path", &j.DatasetPath, j.run.Input.DatasetPath},
+		{"model", &j.Model, j.run.Model}, {"log", &j.Log, filepath.Join(j.Run, mlperflog.AccuracyFile)},
+		{"dataset path", &j.DatasetPath, j.run.Input.DatasetPath},
 	} {
 		if *f.given = cmp.Or(*f.given, f.own); !same(*f.given, f.own) {
 			j.whatIf = append(j.whatIf, f.name)

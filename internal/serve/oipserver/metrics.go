@@ -43,8 +43,10 @@ func (s *Server) writeMetrics(w http.ResponseWriter, _ *http.Request) error {
 	}{
 		{"mlperf_serve_inferences_total", "Samples that were answered.", func(s protocol.ModelStatistics) any { return s.InferenceCount }},
 		{"mlperf_serve_executions_total", "Runs of the model.", func(s protocol.ModelStatistics) any { return s.ExecutionCount }},
-		{"mlperf_serve_queue_seconds_total", "Time that samples waited.", func(s protocol.ModelStatistics) any { return float64(s.InferenceStats.Queue.NS) / 1e9 }},
-		{"mlperf_serve_compute_seconds_total", "Time that samples were computed.", func(s protocol.ModelStatistics) any { return float64(s.InferenceStats.ComputeInfer.NS) / 1e9 }},
+		{"mlperf_serve_queue_seconds_total", "Time that samples waited.",
+			func(s protocol.ModelStatistics) any { return float64(s.InferenceStats.Queue.NS) / 1e9 }},
+		{"mlperf_serve_compute_seconds_total", "Time that samples were computed.",
+			func(s protocol.ModelStatistics) any { return float64(s.InferenceStats.ComputeInfer.NS) / 1e9 }},
 	} {
 		metric(m.name, "counter", m.help)
 		for _, name := range slices.Sorted(maps.Keys(s.models)) {
