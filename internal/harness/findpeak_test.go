@@ -35,6 +35,9 @@ func peakConfig(t *testing.T, n *numbers) Config {
 
 func TestPeakIsConfirmed(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("a search is one test after the other: the race detector has seen those")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		n := newNumbers(100)
 		cfg := peakConfig(t, n)

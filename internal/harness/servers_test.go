@@ -336,6 +336,9 @@ func TestFindPeakUnderTokenBounds(t *testing.T) {
 // The server answers 8 requests at a time, each in 270 ms: 29.6/s. Quick tests are as short as those of --quick.
 func TestQuickSearchSeesTheQueueGrow(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("under the race detector it takes half a minute, and a search is one test after the other")
+	}
 	for _, bound := range []time.Duration{200 * time.Millisecond, 2 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			o := knownServer
