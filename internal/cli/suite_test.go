@@ -12,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/suite"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 func TestExitOfSuite(t *testing.T) {
@@ -56,7 +57,7 @@ func TestSuiteNamesUnfinishedRun(t *testing.T) {
 		t.Errorf("--resume without a run: status %d: %s", o.status, o.stderr)
 	}
 	write(t, "results/suites/night/2026-01-02T03-04-05Z/suite.json", `{"schema": "mlperf-go/suite/1", "suite": {"name": "night"}, "steps": [{"state": "planned"}]}`)
-	if o := mlperf(t, args...); !strings.Contains(o.stderr, "an unfinished run of this suite is in results/suites/night/") {
+	if o := mlperf(t, args...); !testenv.Tells(o.stderr, "unfinished … results/suites/night/") {
 		t.Errorf("status %d: %s", o.status, o.stderr)
 	}
 }

@@ -196,7 +196,7 @@ func TestPinningNeedsAProcessorForEachThread(t *testing.T) {
 	cfg.Processors, cfg.Instances, cfg.Backend.IntraThreads = []int{0, 1, 2}, 2, 2
 	_, err := measure(t.Context(), cfg)
 	var of *userinput.Error
-	if !errors.As(err, &of) || of.Field != "pin" || !strings.Contains(err.Error(), "2 workers with 2 threads need a processor each, and this process may use 3") {
+	if !errors.As(err, &of) || of.Field != "pin" || !testenv.Names(err, "2 workers … 2 threads … 3") {
 		t.Errorf("error %v", err)
 	}
 }

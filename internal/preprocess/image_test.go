@@ -34,13 +34,13 @@ func TestDecodeErrors(t *testing.T) {
 		{"PNG cut off", string(png[:len(png)/2]), "decoding PNG: png: invalid format"},
 		{"PNG too large", string(huge), "decoding PNG: image of 15000×15000 pixels exceeds the limit"},
 	} {
-		if _, err := s.Decode([]byte(c.data)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := s.Decode([]byte(c.data)); !testenv.Names(err, c.want) {
 			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
 		}
 	}
 	s.MaxPixels = 61*43 - 1
 	for _, name := range []string{"testdata/png/png_61x43_rgb.png", "jpeg/testdata/images/text_97x131_440_q80.jpg"} {
-		if _, err := s.Decode(testenv.Read(t, name)); err == nil || !strings.Contains(err.Error(), "exceeds the limit of 2622 pixels") {
+		if _, err := s.Decode(testenv.Read(t, name)); err == nil || !strings.Contains(err.Error(), "2622 pixels") {
 			t.Errorf("%s above the limit: error %v", name, err)
 		}
 	}

@@ -11,7 +11,11 @@ func Names(err error, facts string) bool {
 	if err == nil || facts == "" {
 		return err == nil && facts == ""
 	}
-	text := err.Error()
+	return Tells(err.Error(), facts)
+}
+
+// Tells reports whether a text has the facts, as Names does.
+func Tells(text, facts string) bool {
 	for fact := range strings.SplitSeq(facts, " … ") {
 		at := strings.Index(text, fact)
 		for at >= 0 && (joined(text[:at], fact) || joined(fact, text[at+len(fact):])) {

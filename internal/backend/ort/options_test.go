@@ -56,7 +56,7 @@ func TestDeviceOptions(t *testing.T) {
 	if diff := cmp.Diff(want, []map[string]string{got[0].options, got[1].options}); diff != "" {
 		t.Errorf("options of tensorrt and the cuda behind it (-want +got):\n%s", diff)
 	}
-	if _, err := requests("cpu", map[string]string{"arena": "1"}); err == nil || !strings.Contains(err.Error(), "device cpu has no options (arena was given)") {
+	if _, err := requests("cpu", map[string]string{"arena": "1"}); !testenv.Names(err, "device cpu … arena") {
 		t.Errorf("options for the processor: got %v, want an error", err)
 	}
 }
@@ -124,7 +124,7 @@ func TestOptionErrors(t *testing.T) {
 		{backend.Options{Cores: []int{0, 1}, IntraThreads: 2, Affinity: "1"}, "no affinities beside"},
 	} {
 		c.options.ModelPath = "m.onnx"
-		if _, err := planOf(c.options); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := planOf(c.options); !testenv.Names(err, c.want) {
 			t.Errorf("%+v: %v, want an error with %q", c.options, err, c.want)
 		}
 	}

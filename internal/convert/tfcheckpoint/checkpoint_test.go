@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mlperf-go/mlperf/internal/convert/tfcheckpoint/checkpointtest"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // some are variables of several shapes, in several blocks.
@@ -64,7 +65,7 @@ func TestMissing(t *testing.T) {
 	if _, err := c.Find([]int64{2, 5}, "dynamic_seq2seq/x/03"); err == nil || !strings.Contains(err.Error(), `"dynamic_seq2seq/x/03" has shape [2 4], expected [2 5]`) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "has 0 files *.index, expected one") {
+	if _, err := Open(t.TempDir()); !testenv.Names(err, "0 files *.index … one") {
 		t.Errorf("an empty folder: error %v", err)
 	}
 	two := t.TempDir()
@@ -72,7 +73,7 @@ func TestMissing(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(two, "other.ckpt.index"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(two); err == nil || !strings.Contains(err.Error(), "has 2 files *.index, expected one") {
+	if _, err := Open(two); !testenv.Names(err, "2 files *.index … one") {
 		t.Errorf("two checkpoints: error %v", err)
 	}
 	if _, err := Open(filepath.Join(dir, "other.ckpt")); err == nil || !strings.Contains(err.Error(), "other.ckpt: no such file") || !strings.Contains(err.Error(), "other.ckpt.index") {
@@ -82,7 +83,7 @@ func TestMissing(t *testing.T) {
 	if err := os.WriteFile(other, []byte("PK"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(other); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%[1]s is not a checkpoint of TensorFlow: expected files %[1]s.index and", other)) {
+	if _, err := Open(other); !testenv.Names(err, fmt.Sprintf("%[1]s is not a checkpoint of TensorFlow: expected files %[1]s.index and", other)) {
 		t.Errorf("a file of PyTorch: error %v", err)
 	}
 }
@@ -109,7 +110,7 @@ func TestDamagedIndex(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "m.index"), test.file, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "m.index") {
+		if _, err := Open(dir); !testenv.Names(err, test.want) || !strings.Contains(err.Error(), "m.index") {
 			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
 		}
 	}
@@ -134,7 +135,7 @@ func TestUnsupportedVariables(t *testing.T) {
 		if err != nil {
 			t.Fatal(test.name, err)
 		}
-		if _, err := c.Find(test.dims, "x"); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := c.Find(test.dims, "x"); !testenv.Names(err, test.want) {
 			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
 		}
 	}
@@ -168,7 +169,7 @@ func TestDamagedElements(t *testing.T) {
 		if err := test.change(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Read(v); err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), v.Name) {
+		if _, err := c.Read(v); !testenv.Names(err, test.want) || !strings.Contains(err.Error(), v.Name) {
 			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
 		}
 	}

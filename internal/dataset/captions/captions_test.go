@@ -85,7 +85,7 @@ func TestCaptionErrors(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %q", c.name, list, err, c.want)
 		}
 	}
-	if _, err := Read(t.TempDir(), 0); err == nil || !strings.Contains(err.Error(), "none of captions/captions.tsv") {
+	if _, err := Read(t.TempDir(), 0); err == nil || !strings.Contains(err.Error(), "captions/captions.tsv") {
 		t.Errorf("an empty folder: %v", err)
 	}
 }
@@ -165,11 +165,11 @@ func TestLatentsErrors(t *testing.T) {
 		{"huge sides", "latents.npy", strings.Replace(written(t, tensor.New(tensor.Float32, 1, 4, 2, 2)), "(1, 4, 2, 2)", "(1,4,99999,1)", 1), "sides up to 4096"},
 		{"not a number", "latents.npy", written(t, nan), "number 2 of the latents is NaN"},
 	} {
-		if _, err := ReadLatents(folder(t, c.file, c.content)); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.file) {
+		if _, err := ReadLatents(folder(t, c.file, c.content)); !testenv.Names(err, c.want) || !strings.Contains(err.Error(), c.file) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 	}
-	if _, err := ReadLatents(t.TempDir()); err == nil || !strings.Contains(err.Error(), "none of latents/latents.pt") {
+	if _, err := ReadLatents(t.TempDir()); err == nil || !strings.Contains(err.Error(), "latents/latents.pt") {
 		t.Errorf("an empty folder: %v", err)
 	}
 }
@@ -248,7 +248,7 @@ func TestStatisticsErrors(t *testing.T) {
 		{"cut off", testdata(t, "statistics.npz")[:300], "not an archive"},
 	} {
 		path := filepath.Join(folder(t, StatisticsFile, c.content), StatisticsFile)
-		if _, err := ReadStatistics(path); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), StatisticsFile) {
+		if _, err := ReadStatistics(path); !testenv.Names(err, c.want) || !strings.Contains(err.Error(), StatisticsFile) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 	}

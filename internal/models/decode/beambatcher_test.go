@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	diff "github.com/google/go-cmp/cmp"
@@ -123,7 +122,7 @@ func (k tokensOfEight) Done(ticket int, response []byte, _ int) {
 }
 
 func TestBeamBatcherErrors(t *testing.T) {
-	if _, err := NewBeamBatcher(decoderOf(t, blurred(true), Limits{3, 10, 10}), 4, testRules, nil); err == nil || !strings.Contains(err.Error(), "3 slots, expected at least 4 for the beams") {
+	if _, err := NewBeamBatcher(decoderOf(t, blurred(true), Limits{3, 10, 10}), 4, testRules, nil); !testenv.Names(err, "3 slots … 4") {
 		t.Errorf("error %v", err)
 	}
 	b, err := NewBeamBatcher(decoderOf(t, blurred(true), Limits{4, 10, 10}), 4, testRules, func(workload.Item) []int32 { return nil })

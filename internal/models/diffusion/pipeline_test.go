@@ -17,6 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/onnx/arch"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/tokenizer/clip"
 )
 
@@ -276,7 +277,7 @@ func TestPredictErrors(t *testing.T) {
 		}
 		return nil
 	}
-	if images, err := c.images(t.Context(), w, 2); err == nil || !strings.Contains(err.Error(), "sample 1: the image is not a number at pixel 5 of plane 1") || len(images) != 1 {
+	if images, err := c.images(t.Context(), w, 2); !testenv.Names(err, "sample 1 … not a number … pixel 5 … plane 1") || len(images) != 1 {
 		t.Errorf("%d images, %v", len(images), err)
 	}
 	broken := errors.New("out of memory")
@@ -332,17 +333,17 @@ func TestOpenErrors(t *testing.T) {
 	}{
 		{"a UNet with another input", unet, false, "text_embeds", rename("class_labels"), `the model's unet has no input "text_embeds", it has`},
 		{"an unknown input", unet, false, "time_ids", func(p *backend.Port) { p.Name = "guidance" }, "the model's unet has an unknown input guidance"},
-		{"half precision", unet, false, "sample", func(p *backend.Port) { p.Type = tensor.Float16 }, "the input sample of type float16: must be one of [float32]"},
-		{"too few axes", vaeDecoder, true, "sample", shape(1, 3), "the output sample of shape [1 3], expected 4 axes"},
-		{"any shape", vaeDecoder, true, "sample", func(p *backend.Port) { p.AnyShape = true }, "expected 4 axes"},
+		{"half precision", unet, false, "sample", func(p *backend.Port) { p.Type = tensor.Float16 }, "sample … float16 … [float32]"},
+		{"too few axes", vaeDecoder, true, "sample", shape(1, 3), "sample … [1 3] … 4"},
+		{"any shape", vaeDecoder, true, "sample", func(p *backend.Port) { p.AnyShape = true }, "4 axes"},
 		{"no hidden states", textEncoder, true, "hidden_states.1", rename("x"), ""},
-		{"states of another width", unet, false, "encoder_hidden_states", shape(-1, 77, 2048), "unet.encoder_hidden_states is [? 77 2048]: must be 96 along axis 2"},
-		{"a text of another width", unet, false, "text_embeds", shape(-1, 1280), "unet.text_embeds is [? 1280]: must be 64 along axis 1"},
-		{"latents of another size", unet, false, "sample", shape(-1, 4, 128, 128), "unet.sample is [? 4 128 128]: must be 16 along axis 2"},
-		{"nine channels, as for inpainting", unet, false, "sample", shape(-1, 9, 16, 16), "must be 4 along axis 1"},
-		{"one at a time", unet, false, "sample", shape(1, 4, 16, 16), "takes 1 at once, expected an even number"},
-		{"shorter captions", textEncoder2, false, "input_ids", shape(-1, 64), "text_encoder_2.input_ids is [? 64]: must be 77 along axis 1"},
-		{"an unknown width", textEncoder, true, "hidden_states.1", shape(-1, 77, -1), "text_encoder.hidden_states has no known size along axis 2"},
+		{"states of another width", unet, false, "encoder_hidden_states", shape(-1, 77, 2048), "unet.encoder_hidden_states … [? 77 2048] … 96 … axis 2"},
+		{"a text of another width", unet, false, "text_embeds", shape(-1, 1280), "unet.text_embeds … [? 1280] … 64 … axis 1"},
+		{"latents of another size", unet, false, "sample", shape(-1, 4, 128, 128), "unet.sample … [? 4 128 128] … 16 … axis 2"},
+		{"nine channels, as for inpainting", unet, false, "sample", shape(-1, 9, 16, 16), "4 … axis 1"},
+		{"one at a time", unet, false, "sample", shape(1, 4, 16, 16), "1 … even"},
+		{"shorter captions", textEncoder2, false, "input_ids", shape(-1, 64), "text_encoder_2.input_ids … [? 64] … 77 … axis 1"},
+		{"an unknown width", textEncoder, true, "hidden_states.1", shape(-1, 77, -1), "text_encoder.hidden_states … axis 2"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c.setup.Ports = map[string]workload.Ports{}
@@ -350,7 +351,7 @@ func TestOpenErrors(t *testing.T) {
 				c.setup.Ports[role] = p
 			}
 			c.change(test.role, test.output, test.port, test.f)
-			if _, err := stableDiffusionXL().Open(c.setup); test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			if _, err := stableDiffusionXL().Open(c.setup); test.want != "" && !testenv.Names(err, test.want) {
 				t.Errorf("error %v, want %q", err, test.want)
 			}
 		})
@@ -386,7 +387,7 @@ func TestFilesBesideModel(t *testing.T) {
 	} {
 		saved := c.setup
 		change.f()
-		if _, err := stableDiffusionXL().Open(c.setup); err == nil || !strings.Contains(err.Error(), change.want) {
+		if _, err := stableDiffusionXL().Open(c.setup); !testenv.Names(err, change.want) {
 			t.Errorf("%s: %v, want %q", name, err, change.want)
 		}
 		c.setup = saved

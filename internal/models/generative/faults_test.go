@@ -12,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/decode"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // A scriptedSession is a decoder with the scores of a test.
@@ -59,25 +60,25 @@ func TestFaults(t *testing.T) {
 		say     func(ctx context.Context, run int, scores []float32) error
 		want    string // empty: both prompts are answered with 10 tokens
 	}{
-		{name: "a prompt longer than the context", options: workload.Values{"context": "14"}, want: "prompt 1 has 5 tokens and its answer up to 10: the context has 14"},
-		{name: "an empty prompt", files: map[string]string{"cnn_eval.json": strings.Replace(twoArticles, "4, 5, 6, 7, 8", "", 1)}, want: "prompt 1 is empty"},
+		{name: "a prompt longer than the context", options: workload.Values{"context": "14"}, want: "prompt 1 … 5 tokens … 10 … 14"},
+		{name: "an empty prompt", files: map[string]string{"cnn_eval.json": strings.Replace(twoArticles, "4, 5, 6, 7, 8", "", 1)}, want: "prompt 1 … empty"},
 		{name: "a tokenizer of another model", files: map[string]string{"tokenizer.json": smallTokenizer}, want: "they do not belong together"},
-		{name: "a cache of another shape", spoil: func(p *workload.Ports) { p.Inputs[3].Shape[1] = 4 }, want: "past_key_values.0.value is float32[? 4 ? 8]"},
-		{name: "a cache of another type", spoil: func(p *workload.Ports) { p.Inputs[2].Type = tensor.Int64 }, want: "past_key_values.0.key is int64"},
-		{name: "a cache that comes out otherwise", spoil: func(p *workload.Ports) { p.Outputs[1].Type = tensor.Float16 }, want: "present.0.key is float16"},
-		{name: "a missing key", files: map[string]string{"genai_config.json": strings.Replace(export, `"context_length"`, `"context"`, 1)}, want: "model.context_length is missing"},
+		{name: "a cache of another shape", spoil: func(p *workload.Ports) { p.Inputs[3].Shape[1] = 4 }, want: "past_key_values.0.value … float32[? 4 ? 8]"},
+		{name: "a cache of another type", spoil: func(p *workload.Ports) { p.Inputs[2].Type = tensor.Int64 }, want: "past_key_values.0.key … int64"},
+		{name: "a cache that comes out otherwise", spoil: func(p *workload.Ports) { p.Outputs[1].Type = tensor.Float16 }, want: "present.0.key … float16"},
+		{name: "a missing key", files: map[string]string{"genai_config.json": strings.Replace(export, `"context_length"`, `"context"`, 1)}, want: "model.context_length … missing"},
 		{name: "NaN scores", say: func(_ context.Context, _ int, scores []float32) error {
 			for i := range scores {
 				scores[i] = float32(math.NaN())
 			}
 			return nil
-		}, want: "the model's scores are not numbers"},
+		}, want: "not numbers"},
 		{name: "scores that stop being numbers", say: func(_ context.Context, run int, scores []float32) error {
 			if scores[3] = 1; run > 4 {
 				scores[3] = float32(math.Inf(1))
 			}
 			return nil
-		}, want: "the model's scores are not numbers"},
+		}, want: "not numbers"},
 		{name: "a model that never ends", say: first},
 		{name: "Ctrl-C in the middle of a prompt", options: workload.Values{"prefill-chunk": "2"}, say: func(ctx context.Context, run int, scores []float32) error {
 			if run == 2 {
@@ -85,8 +86,8 @@ func TestFaults(t *testing.T) {
 			}
 			return first(ctx, run, scores)
 		}, want: "reading the prompt: interrupted by the user"},
-		{name: "a sampling that cannot be", options: workload.Values{"sampling": "temperature=-1"}, want: "temperature is -1: must be 0 or more"},
-		{name: "a sampling of nothing known", options: workload.Values{"sampling": "warm"}, want: `"warm" is none of greedy, model`},
+		{name: "a sampling that cannot be", options: workload.Values{"sampling": "temperature=-1"}, want: "temperature … -1 … 0"},
+		{name: "a sampling of nothing known", options: workload.Values{"sampling": "warm"}, want: `"warm" … greedy … model`},
 		{name: "a sampling that no file asks for", options: workload.Values{"sampling": "model"}, want: "no genai_config.json"},
 		{name: "a sampled answer", options: workload.Values{"sampling": "temperature=0.5,top_k=5,top_p=0.9,seed=7"}, say: first},
 	} {
@@ -103,7 +104,7 @@ func TestFaults(t *testing.T) {
 			}
 			counted, err := answered(t, workload.Setup{DatasetDir: dir, ModelPath: filepath.Join(dir, "none.onnx"), Ports: ports, Options: c.options}, c.say)
 			switch {
-			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			case c.want != "" && !testenv.Names(err, c.want):
 				t.Errorf("error %v, want %q", err, c.want)
 			case c.want != "" && len(counted) > 0:
 				t.Errorf("%d prompts were answered all the same", len(counted))

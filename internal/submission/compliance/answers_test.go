@@ -226,7 +226,7 @@ func TestScoreInPerformanceMode(t *testing.T) {
 		v, err := Verify(t.Context(), test07, Logs{Audit: run}, Options{Score: c.command, Pattern: c.pattern, LeastScore: c.least})
 		switch {
 		case c.fails != "":
-			if err == nil || !strings.Contains(err.Error(), c.fails) {
+			if !testenv.Names(err, c.fails) {
 				t.Errorf("%s: error %v, want %q", c.name, err, c.fails)
 			}
 		case err != nil || v.Passed != c.want || strings.Contains(v.texts[accuracyFile], "TEST PASS") != c.want:
@@ -240,7 +240,7 @@ func TestScoreInPerformanceMode(t *testing.T) {
 		}
 	}
 	_, err := Verify(t.Context(), test07, Logs{Audit: run}, Options{Model: "bert"})
-	if err == nil || !strings.Contains(err.Error(), "TEST07 has no least score for this model") {
+	if err == nil || !strings.Contains(err.Error(), "TEST07") {
 		t.Errorf("a model without the test: %v", err)
 	}
 }
@@ -341,7 +341,7 @@ func TestMeanLengthOfAnswers(t *testing.T) {
 		v, err := Verify(t.Context(), test09, Logs{Audit: run}, c.o)
 		switch {
 		case c.fails != "":
-			if err == nil || !strings.Contains(err.Error(), c.fails) {
+			if !testenv.Names(err, c.fails) {
 				t.Errorf("%s: error %v, want %q", c.name, err, c.fails)
 			}
 		case err != nil || v.Passed != c.want:
@@ -377,7 +377,7 @@ func TestResponsesThatCannotBeRead(t *testing.T) {
 		list := func(response string) []string {
 			return slices.DeleteFunc([]string{response}, func(s string) bool { return s == "" })
 		}
-		if v, err := Verify(t.Context(), c.test, pair01(t, list(c.accuracy), list(c.run)), Options{DType: c.dtype}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if v, err := Verify(t.Context(), c.test, pair01(t, list(c.accuracy), list(c.run)), Options{DType: c.dtype}); !testenv.Names(err, c.want) {
 			t.Errorf("%s of %s: %+v, %v, want %q", c.test, c.run, v, err, c.want)
 		}
 	}
@@ -459,7 +459,7 @@ func TestDataAreChanged(t *testing.T) {
 	if err := changeData(cancelled, from, to+"2"); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	if err := changeData(t.Context(), t.TempDir(), to+"2"); err == nil || !strings.Contains(err.Error(), "neither JPEG images nor sentences") {
+	if err := changeData(t.Context(), t.TempDir(), to+"2"); !testenv.Names(err, "JPEG … sentences") {
 		t.Errorf("an empty data set: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(from, "val/b.JPEG"), []byte("text"), 0o644); err != nil {
