@@ -642,7 +642,7 @@ func TestReplay(t *testing.T) {
 	if want := []time.Duration{0, 500 * time.Millisecond, 2 * time.Second}; !slices.Equal(s.ServerReplay, want) || s.MinQueryCount != 3 || s.MinDuration != 0 || s.ServerTargetQPS != 1 {
 		t.Errorf("arrivals at %v, %d queries of %v at %v/s", s.ServerReplay, s.MinQueryCount, s.MinDuration, s.ServerTargetQPS)
 	}
-	if text := r.Forecast(); !strings.Contains(text, "not of the rules: queries arrive by replay:2x:") {
+	if text := r.Forecast(); !testenv.Tells(text, "arrive … replay:2x:") {
 		t.Errorf("the forecast is %s", text)
 	}
 	q := request("replay:" + trace)

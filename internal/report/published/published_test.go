@@ -134,7 +134,7 @@ func TestReadErrors(t *testing.T) {
 	dir := t.TempDir()
 	wrong := filepath.Join(dir, "wrong.json")
 	testenv.Must(t, os.WriteFile(wrong, []byte(`{"ID": 1}`), 0o600))
-	if _, err := Read(wrong); err == nil || !strings.Contains(err.Error(), "wrong.json is not in the form of summary_results.json") {
+	if _, err := Read(wrong); !testenv.Names(err, "wrong.json … summary_results.json") {
 		t.Errorf("an object: %v", err)
 	}
 	testenv.Must(t, os.WriteFile(wrong, []byte(`[]`), 0o600))
