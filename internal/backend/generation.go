@@ -59,7 +59,7 @@ type Prompt struct {
 
 	Tools, ToolChoice jsontext.Value // that the answer may call; nil: none
 
-	// Turns follow one after the other, each after the answer to the one before; nil: the prompt is no conversation.
+	// Turns follow one after the other, each after the answer to the one before; nil: a single prompt.
 	Turns []Turn
 
 	// Told is the number of its tokens as the server counts them; 0: it does not say. It is written and read

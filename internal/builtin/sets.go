@@ -68,7 +68,7 @@ func of[B any](f func(Maker, workload.Model, B) (set, error)) func(Maker, worklo
 func (m Maker) set(model workload.Model) (set, error) {
 	row, ok := sets()[model.Dataset]
 	if !ok {
-		return set{}, fmt.Errorf("there is no built-in data set %q", model.Dataset)
+		return set{}, fmt.Errorf("the data set %q has no built-in form", model.Dataset)
 	}
 	return row(m, model)
 }

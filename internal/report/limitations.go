@@ -266,9 +266,7 @@ func (c LimitationCount) MarshalJSON() ([]byte, error) {
 
 // limit adds a limitation, if the results do not have it.
 func (r *Results) limit(id limitation.ID, key string) {
-	if l := (limitation.Limitation{ID: id, Key: key}); !slices.Contains(r.Limitations, l) {
-		r.Limitations = append(r.Limitations, l)
-	}
+	r.Limitations = r.Limitations.Add(limitation.Limitation{ID: id, Key: key})
 }
 
 // marks follow the verdict on a record that is in doubt, the lightest first.

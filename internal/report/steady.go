@@ -10,8 +10,8 @@ import (
 )
 
 // A Steady has the figures of a test without its beginning and its end, which the user cut off, and without requests that were given up on
-// purpose. Latencies are those of the samples that
-// were due in between, in Offline those that were answered then; rates count what was answered then.
+// purpose. Latencies are those of the samples that were due in between, in Offline of those that were answered then. Rates count the answers
+// of that time.
 type Steady struct {
 	WarmUpNS   int64  `json:"warm_up_ns"`   // cut off at the beginning
 	CoolDownNS int64  `json:"cool_down_ns"` // before the last query was due, in Offline before the last answer

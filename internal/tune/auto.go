@@ -16,7 +16,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/page"
 	"github.com/mlperf-go/mlperf/internal/run"
-	"github.com/mlperf-go/mlperf/internal/run/engine"
 	"github.com/mlperf-go/mlperf/internal/run/outdir"
 	"github.com/mlperf-go/mlperf/internal/units"
 )
@@ -191,10 +190,6 @@ func (a *autoSweep) measure(ctx context.Context, name string, load float64, fold
 	}
 	if results.Result != report.Interrupted {
 		add(a.doc, results, point)
-		a.doc.SLO = nil
-		for _, o := range a.objectives {
-			a.doc.SLO = append(a.doc.SLO, o.String())
-		}
 		if problem := writeSweep(a.q.Output, a.doc); err == nil {
 			err = problem
 		}
@@ -219,9 +214,7 @@ func (a *autoSweep) request(folder, scenario string, length time.Duration, rate 
 	if r.Prompts.Artifacts != "" {
 		r.Prompts.Artifacts = filepath.Join(a.q.Prompts.Artifacts, folder)
 	}
-	if a.q.Engine.Name == engine.OpenAI && (r.Prompts.Stream == "" || r.Prompts.Stream == "auto") {
-		r.Prompts.Stream = "on" // for the time to the first token
-	}
+	streamAnswers(&r)
 	return r
 }
 

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -26,7 +27,7 @@ type rateTest struct {
 // (they are pooled where they do). Its interval is that of tests whose parts, of 20 each, are drawn anew with replacement. Where the queue
 // grows the latency is that of the length of the test, so that the rate lies between two tests. Nil: no rate keeps the objectives.
 func highest(objectives []report.Objective, tests []rateTest) *report.HighestRate {
-	tests = slices.SortedFunc(slices.Values(tests), func(a, b rateTest) int { return cmpRate(a, b) })
+	tests = slices.SortedFunc(slices.Values(tests), func(a, b rateTest) int { return cmp.Compare(a.rate, b.rate) })
 	steady := 0
 	for steady < len(tests) && !tests[steady].grew {
 		steady++
@@ -69,16 +70,6 @@ func highest(objectives []report.Objective, tests []rateTest) *report.HighestRat
 			High: new(max(rates[resamples-1-resamples/40], rate))}
 	}
 	return best
-}
-
-func cmpRate(a, b rateTest) int {
-	switch {
-	case a.rate < b.rate:
-		return -1
-	case a.rate > b.rate:
-		return 1
-	}
-	return 0
 }
 
 // percentileOf is the share of requests that have to keep an objective.

@@ -81,7 +81,7 @@ func add(doc *report.Sweep, r *report.Results, p report.SweepPoint) {
 	if text := r.Lengths(); text != "" {
 		doc.Lengths = text
 	}
-	if bounds := r.Bounds(); len(bounds) > 0 {
+	if bounds := r.Bounds(); len(bounds) > 0 && !doc.Search { // a search has chosen its own
 		doc.SLO = bounds
 	}
 }
@@ -113,9 +113,7 @@ func (s Sweep) requests(q run.Request) (list []run.Request, loads []float64, uni
 		} else {
 			unit, r.Scenario, r.Output = report.AtATime, "offline", filepath.Join(q.Output, "concurrency-"+text)
 			r.Engine.Remote.Concurrency = int(load)
-			if q.Engine.Name == engine.OpenAI && (q.Prompts.Stream == "" || q.Prompts.Stream == "auto") {
-				r.Prompts.Stream = "on" // for the time to the first token
-			}
+			streamAnswers(&r)
 		}
 		list = append(list, r)
 		switch {
@@ -127,6 +125,13 @@ func (s Sweep) requests(q run.Request) (list []run.Request, loads []float64, uni
 		}
 	}
 	return list, loads, unit, err
+}
+
+// streamAnswers has a server of texts send answers token by token, unless the request says how: for the time to the first one.
+func streamAnswers(r *run.Request) {
+	if r.Engine.Name == engine.OpenAI && (r.Prompts.Stream == "" || r.Prompts.Stream == "auto") {
+		r.Prompts.Stream = "on"
+	}
 }
 
 // check refuses what is no sweep.

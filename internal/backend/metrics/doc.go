@@ -5,6 +5,6 @@
 //	defer w.Close()
 //	gauges := w.Gauges()
 //
-// families.go has which names of which servers mean what, text.go reads the form of Prometheus, watch.go asks. Numbers of servers are
+// families.go says what the names of each server mean, text.go reads the form of Prometheus, watch.go asks. Numbers of servers are
 // theirs: nothing is judged by them.
 package metrics

@@ -34,7 +34,7 @@ type answer struct {
 	request  uint64 // hash of its body
 	sink     backend.Sink
 	attempts int
-	trace    *backend.Trace // nil: nobody wants one
+	trace    *backend.Trace // nil: not kept
 	started  bool           // the sink has the first piece
 	ended    bool           // its request does not count as outstanding any more
 

@@ -163,7 +163,7 @@ type toolCall struct {
 	} `json:"function"`
 }
 
-// addCalls appends names and arguments of the calls of tools to the text of an answer, of which they are the tokens.
+// addCalls appends the names and arguments of tool calls to the text of an answer: they are its tokens.
 func (a *answer) addCalls(list ...jsontext.Value) error {
 	for _, v := range list {
 		if v.Kind() != '[' {

@@ -51,7 +51,7 @@ var setKinds = []setKind{
 // A Spec says everything about a data set.
 type Spec interface{ check() error }
 
-// kindOf is the index of the kind of a spec; -1: there is no such kind.
+// kindOf is the index of the kind of a spec; -1: the kind is unknown.
 func kindOf(s Spec) int {
 	return slices.IndexFunc(setKinds, func(k setKind) bool { return reflect.TypeOf(k.spec) == reflect.TypeOf(s) })
 }
@@ -66,7 +66,7 @@ type Manifest struct {
 	Scores map[string]float64
 }
 
-// document is a manifest as JSON has it: a struct with a pointer for each kind of spec, all but one of which are nil.
+// document is a manifest as JSON has it: a struct with a pointer for each kind of spec; one of them is set.
 func (m Manifest) document() reflect.Value {
 	fields := []reflect.StructField{{Name: "Version", Type: reflect.TypeFor[int](), Tag: `json:"version"`}}
 	for i, k := range setKinds {

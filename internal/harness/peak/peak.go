@@ -98,15 +98,13 @@ func (s Search) Next(tried []report.PeakStep) (Trial, bool) {
 		return s.sweep(tried)
 	}
 	confirmed := s.Confirmed(tried)
-	switch {
-	case confirmed < 0:
+	if confirmed < 0 {
 		return s.search(tried)
 	}
 	if next, more := s.halve(tried[confirmed].Load, tried); more {
 		return next, true
 	}
-	switch {
-	case s.Bound == 0 || float64(tried[confirmed].LatencyNS) >= headroomShare*float64(s.Bound):
+	if s.Bound == 0 || float64(tried[confirmed].LatencyNS) >= headroomShare*float64(s.Bound) {
 		return Trial{}, false
 	}
 	return s.above(tried[confirmed].Load, tried[:confirmed], tried[confirmed+1:])

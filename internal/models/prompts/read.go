@@ -158,7 +158,7 @@ func (r row) first(columns []string) (value any, column string) {
 // promptOf makes a prompt of a row, or a request for embeddings (input, a text or several, or another name of a text) or ranks (query,
 // documents).
 func (r row) promptOf(task string) (p backend.Prompt, err error) {
-	column, want := "input", "a list of texts"
+	column := "input"
 	switch task {
 	case "":
 		return r.prompt()
@@ -180,12 +180,12 @@ func (r row) promptOf(task string) (p backend.Prompt, err error) {
 	for _, v := range list {
 		text, ok := v.(string)
 		if !ok || text == "" {
-			return p, fmt.Errorf("%s: must be %s", column, want)
+			return p, fmt.Errorf("%s: must be a list of texts", column)
 		}
 		p.Inputs = append(p.Inputs, text)
 	}
 	if err == nil && (len(p.Inputs) == 0 || p.Inputs[0] == "") {
-		err = fmt.Errorf("%s: must be %s", column, want)
+		err = fmt.Errorf("%s: must be a list of texts", column)
 	}
 	if err == nil && p.Text == "" {
 		p.Text = p.Inputs[0]

@@ -245,7 +245,7 @@ func TestLimitationsOfManyRunsAreCounted(t *testing.T) {
 		runs[i].Folder = string('a' + rune(i))
 	}
 	shared, others, marks := limitations(runs)
-	got := []any{shared, others, marks}
+	got := []any{shared, others, map[string]string{"a": marks("a"), "b": marks("b"), "c": marks("c")}}
 	want := []any{[]string{"built-in"}, []string{"quick run: a is 1 instead of 2, b is 1 instead of 2 (1 of 3)", "other (1 of 3)"}, map[string]string{"a": "1", "b": "", "c": "2"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

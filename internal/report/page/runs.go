@@ -1,7 +1,6 @@
 package page
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -75,10 +74,10 @@ func Runs(w io.Writer, lines []report.Line, runs []report.Run, program string) e
 		return err
 	}
 	p := runsPage{shell: s, Title: fmt.Sprintf("%d runs", len(lines)), Sub: summary(lines)}
-	var marks map[string]string
+	var marks func(folders ...string) string
 	p.Shared, p.Others, marks = limitations(runs)
 	for i := range lines {
-		lines[i].Marks = marks[lines[i].Folder]
+		lines[i].Marks = marks(lines[i].Folder)
 	}
 	lines, parent := inParent(lines)
 	if parent != "" {
@@ -189,8 +188,8 @@ func summary(lines []report.Line) string {
 	return joined(parts, " · ")
 }
 
-// limitations are those that all runs have, those that some have, and for each folder the numbers of the latter.
-func limitations(runs []report.Run) (shared, others []string, marks map[string]string) {
+// limitations are those that all runs have, those that some have, and the numbers of the latter that the runs in some folders have.
+func limitations(runs []report.Run) (shared, others []string, marks func(folders ...string) string) {
 	count := map[string]int{}
 	var order []string
 	for _, r := range runs {
@@ -201,25 +200,35 @@ func limitations(runs []report.Run) (shared, others []string, marks map[string]s
 		}
 	}
 	slices.SortStableFunc(order, func(a, b string) int { return count[b] - count[a] })
-	number := map[string]string{}
+	number := map[string]int{}
 	for _, s := range order {
 		if count[s] == len(runs) {
 			shared = append(shared, s)
 			continue
 		}
 		others = append(others, fmt.Sprintf("%s (%d of %d)", s, count[s], len(runs)))
-		number[s] = strconv.Itoa(len(others))
+		number[s] = len(others)
 	}
-	marks = map[string]string{}
+	numbers := map[string][]int{}
 	for _, r := range runs {
-		var list []string
 		for _, s := range r.Results.Limitations.Sentences() {
-			list = append(list, number[s])
+			if n := number[s]; n > 0 {
+				numbers[r.Folder] = append(numbers[r.Folder], n)
+			}
 		}
-		slices.SortFunc(list, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
-		marks[r.Folder] = joined(list, ", ")
 	}
-	return shared, others, marks
+	return shared, others, func(folders ...string) string {
+		var all []int
+		for _, folder := range folders {
+			all = append(all, numbers[folder]...)
+		}
+		slices.Sort(all)
+		var texts []string
+		for _, n := range slices.Compact(all) {
+			texts = append(texts, strconv.Itoa(n))
+		}
+		return strings.Join(texts, ", ")
+	}
 }
 
 // A column of the table of runs.

@@ -1,10 +1,8 @@
 package page
 
 import (
-	"cmp"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/figures"
@@ -59,7 +57,7 @@ func WriteSuite(w io.Writer, s Suite, runs []report.Run, program string) error {
 		return err
 	}
 	p := suitePage{shell: shell, Suite: s, System: sharedSystem(runs)}
-	var marks map[string]string
+	var marks func(folders ...string) string
 	p.Shared, p.Others, marks = limitations(runs)
 	p.Rows = slices.Clone(s.Rows)
 	for i := range p.Rows {
@@ -67,7 +65,7 @@ func WriteSuite(w io.Writer, s Suite, runs []report.Run, program string) error {
 		if i > 0 && row.Benchmark == s.Rows[i-1].Benchmark && slices.Equal(row.Reasons, s.Rows[i-1].Reasons) {
 			row.Reasons = nil // the scenarios of a benchmark that share a reason say it once
 		}
-		row.Marks = union(marks[row.Folder], marks[row.AccuracyFolder])
+		row.Marks = marks(row.Folder, row.AccuracyFolder)
 		for _, r := range runs {
 			if r.Folder == row.Folder && r.Results.Energy != nil && r.Results.Energy.JoulesPerSample > 0 {
 				row.Energy, p.Energy = units.Text(r.Results.Energy.JoulesPerSample, "J"), true
@@ -93,16 +91,4 @@ func sharedSystem(runs []report.Run) string {
 		values = append(values, p.Value)
 	}
 	return joined(values, " · ")
-}
-
-// union are the marks of two runs, each once.
-func union(a, b string) string {
-	var all []string
-	for mark := range strings.SplitSeq(a+", "+b, ", ") {
-		if mark != "" && !slices.Contains(all, mark) {
-			all = append(all, mark)
-		}
-	}
-	slices.SortFunc(all, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
-	return strings.Join(all, ", ")
 }
