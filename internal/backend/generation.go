@@ -37,6 +37,10 @@ type Texts struct {
 	KeepSpecial bool    // special tokens are a part of answers
 	Logged      bool    // answers are kept as token ids
 	Temperature float64 // of sampling; 0: greedy
+	Seed        int     // of sampling; 0: the server's
+	// OnlyOfficial says that requests have the fields of the client of mlcommons/endpoints, and no others.
+	OnlyOfficial bool
+	MayBeEmpty   bool // an answer without a text is one, and not a failure
 
 	// Tokenize is the model's tokenizer; nil: there is none here. It may be called from several goroutines at once.
 	Tokenize func(text []byte) ([]int32, error)
@@ -58,6 +62,11 @@ type Prompt struct {
 	Inputs []string // texts whose embeddings are asked for, or documents that are ranked for Text
 
 	Tools, ToolChoice jsontext.Value // that the answer may call; nil: none
+
+	// Session is the conversation that the prompt belongs to, as the header X-Session-ID tells servers; empty: none. One that Follows
+	// is not sent if the prompt of its session before it failed.
+	Session string
+	Follows bool
 
 	// Turns follow one after the other, each after the answer to the one before; nil: a single prompt.
 	Turns []Turn
@@ -104,6 +113,13 @@ type Answer struct {
 	Text   []byte
 	IDs    []int32 // nil: not known
 	Tokens int
+	Calls  []ToolCall // their names and arguments are a part of Text, too
+}
+
+// A ToolCall is the call of a tool in an answer, with the pieces that a stream has of it together.
+type ToolCall struct {
+	Type, ID, Name string
+	Arguments      string // JSON, if the model wrote such
 }
 
 // Generated is what a Generator measures. Its times count from when a request was sent, not from when it was

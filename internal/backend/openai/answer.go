@@ -45,13 +45,13 @@ type answer struct {
 	piece        []int32       // ids of the last event; memory that is used again
 	first, last  time.Duration // when the first and the last piece came
 	pieces       int
-	reasons      int   // pieces that are reasoning
-	reasoning    bool  // the last piece is
-	shown        bool  // a piece was
-	calls        int   // of tools
-	hidden       int64 // tokens of reasoning as the server says
-	usage        int64 // tokens as the server says; check takes hidden ones off, since nothing shows that they exist
-	told         bool  // usage came after the end
+	reasons      int           // pieces that are reasoning
+	reasoning    bool          // the last piece is
+	shown        bool          // a piece was
+	calls        []indexedCall // of tools, by their index
+	hidden       int64         // tokens of reasoning as the server says
+	usage        int64         // tokens as the server says; check takes hidden ones off, since nothing shows that they exist
+	told         bool          // usage came after the end
 	promptTokens int64
 	cached       int64  // of promptTokens, taken from a cache
 	finish       string // why the answer ended; empty: it goes on
@@ -126,7 +126,11 @@ func (a *answer) read(r *timedReader) *failure {
 		a.trace.PromptTokens, a.trace.CachedTokens, a.trace.Finish = a.promptTokens, min(a.cached, a.promptTokens), a.finish
 	}
 	a.end() // the sink may send the next prompt
-	a.sink.Done(backend.Answer{Text: a.text, IDs: a.ids, Tokens: a.tokens})
+	done := backend.Answer{Text: a.text, IDs: a.ids, Tokens: a.tokens}
+	for _, c := range a.calls {
+		done.Calls = append(done.Calls, c.ToolCall)
+	}
+	a.sink.Done(done)
 	a.session.stats.answered(a, took)
 	r.most = graceAfterEnd
 	r.silence.Reset(graceAfterEnd)
@@ -387,15 +391,15 @@ func (a *answer) check() *failure {
 	}
 	told := max(a.usage, int64(len(a.ids)))
 	switch {
-	case len(a.text) == 0 && a.usage == 0 && len(a.ids) == 0:
+	case len(a.text) == 0 && a.usage == 0 && len(a.ids) == 0 && (a.finish == "" || !texts.MayBeEmpty):
 		return failf(kindEmpty, "the server ended the answer (%q) without a text, and tells of no tokens", a.finish)
 	case a.usage > 0 && int64(a.pieces-a.reasons) > a.usage:
 		return failf(kindPieces, "the answer came in %d pieces, and has %d tokens as the server says: something was sent twice", a.pieces, a.usage)
-	case told > most+a.session.mostHidden()+int64(a.calls)*mostAroundCall && !a.prompt.Exact:
+	case told > most+a.session.mostHidden()+int64(len(a.calls))*mostAroundCall && !a.prompt.Exact:
 		return failf(kindNoText, "the answer has %d tokens as the server says, and its text %d bytes", told, len(a.text))
 	case !a.single && a.times > 1 && a.runs >= fewestRuns:
 		return failf(kindRepeated, "the answer came in %d pieces, each several times in a row", a.pieces)
-	case a.finish == toolCalls && a.calls == 0:
+	case a.finish == toolCalls && len(a.calls) == 0:
 		return failf(kindOff, "the answer has the finish_reason %q, and calls no tool", a.finish)
 	case a.finish == "" && a.session.givesReasons.Load():
 		return failf(kindNoReason,

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/tokenizer/pytext"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -72,6 +73,9 @@ func (s *session) probe(ctx context.Context) (notes []string, err error) {
 
 // dialects are those to try, the preferred one first.
 func (s *session) dialects() (list []dialect) {
+	if s.texts.OnlyOfficial {
+		return []dialect{{chat: true, newLimit: true}, {chat: true}}
+	}
 	routes := []bool{false, true}
 	switch at := s.servers.list[0].route; {
 	case s.texts.ChatOnly, at == Chat, at == "" && s.config.Route == Chat:
@@ -117,7 +121,8 @@ func differences(wanted, got dialect, refused *failure) []string {
 		{wanted.extras != got.extras,
 			"it does not know ignore_eos, min_tokens and return_token_ids: answers may be shorter than asked for, and come as text"},
 		{wanted.usage != got.usage, "it does not tell numbers of tokens in streams (stream_options)"},
-		{wanted.newLimit != got.newLimit, "the limit of tokens is called max_completion_tokens"},
+		{!wanted.newLimit && got.newLimit, "the limit of tokens is called max_completion_tokens"},
+		{wanted.newLimit && !got.newLimit, "the limit of tokens is called max_tokens"},
 		{wanted.hot != got.hot, "it takes no temperature: it draws tokens at its own"},
 	} {
 		if d.differs {
@@ -127,35 +132,37 @@ func differences(wanted, got dialect, refused *failure) []string {
 	return list
 }
 
-// A request is the body of a request for an answer.
+// A request is the body of a request for an answer. Its fields have the order of the client of mlcommons/endpoints
+// (src/inference_endpoint/openai/types.py, ChatCompletionRequest).
 type request struct {
 	Model               string            `json:"model"`
 	Prompt              any               `json:"prompt,omitzero"` // a string, or token ids
 	Messages            []backend.Message `json:"messages,omitzero"`
-	Tools               jsontext.Value    `json:"tools,omitzero"`
-	ToolChoice          jsontext.Value    `json:"tool_choice,omitzero"`
+	Temperature         jsontext.Value    `json:"temperature,omitzero"`
 	MaxTokens           int               `json:"max_tokens,omitzero"`
 	MaxCompletionTokens int               `json:"max_completion_tokens,omitzero"`
-	Temperature         *float64          `json:"temperature,omitzero"`
-	Stop                string            `json:"stop,omitzero"`
-	MinTokens           int               `json:"min_tokens,omitzero"`
-	IgnoreEOS           bool              `json:"ignore_eos,omitzero"`
-	SkipSpecialTokens   *bool             `json:"skip_special_tokens,omitzero"`
-	ReturnTokenIDs      bool              `json:"return_token_ids,omitzero"`
 	Stream              bool              `json:"stream,omitzero"`
 	StreamOptions       struct {
 		IncludeUsage bool `json:"include_usage,omitzero"`
 	} `json:"stream_options,omitzero"`
-	Extras map[string]any `json:",embed"`
+	Seed              int            `json:"seed,omitzero"`
+	Stop              string         `json:"stop,omitzero"`
+	MinTokens         int            `json:"min_tokens,omitzero"`
+	IgnoreEOS         bool           `json:"ignore_eos,omitzero"`
+	SkipSpecialTokens *bool          `json:"skip_special_tokens,omitzero"`
+	ReturnTokenIDs    bool           `json:"return_token_ids,omitzero"`
+	Tools             jsontext.Value `json:"tools,omitzero"`
+	ToolChoice        jsontext.Value `json:"tool_choice,omitzero"`
+	Extras            map[string]any `json:",embed"`
 }
 
 // body writes the request for the answer to a prompt.
 func (s *session) body(p *backend.Prompt) ([]byte, error) {
 	d := s.dialect
-	r := request{Model: s.model, Stop: p.Stop, Stream: s.config.Stream, ReturnTokenIDs: d.ids || d.extras && s.texts.Logged}
+	r := request{Model: s.model, Stop: p.Stop, Stream: s.config.Stream, Seed: s.texts.Seed, ReturnTokenIDs: d.ids || d.extras && s.texts.Logged}
 	r.Extras = s.servers.extras.body
 	if _, own := r.Extras[temperature]; !d.hot && !own {
-		r.Temperature = &s.texts.Temperature
+		r.Temperature = jsontext.Value(pytext.Float(s.texts.Temperature))
 	}
 	r.StreamOptions.IncludeUsage = s.config.Stream && d.usage
 	if d.newLimit {

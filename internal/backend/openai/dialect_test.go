@@ -19,16 +19,19 @@ func TestRequestHasWhatTheServerUnderstands(t *testing.T) {
 		prompt  backend.Prompt
 		want    string
 	}{
-		"least": {dialect{}, false, backend.Texts{}, backend.Prompt{Text: "x"}, `{"model":"m","prompt":"x","temperature":0}`},
+		"least": {dialect{}, false, backend.Texts{}, backend.Prompt{Text: "x"}, `{"model":"m","prompt":"x","temperature":0.0}`},
 		"all": {dialect{extras: true, usage: true}, true, backend.Texts{Temperature: 0.7, KeepSpecial: true, Logged: true}, prompt,
-			`{"model":"m","prompt":"a\"\n<é>","max_tokens":7,"temperature":0.7,"stop":"\u0000.","min_tokens":3,"ignore_eos":true,"skip_special_tokens":false,"return_token_ids":true,"stream":true,"stream_options":{"include_usage":true}}`},
-		"no extras":    {dialect{}, true, backend.Texts{KeepSpecial: true, Logged: true}, prompt, `{"model":"m","prompt":"a\"\n<é>","max_tokens":7,"temperature":0,"stop":"\u0000.","stream":true}`},
-		"token ids":    {dialect{ids: true}, false, backend.Texts{}, prompt, `{"model":"m","prompt":[1,2],"max_tokens":7,"temperature":0,"stop":"\u0000.","return_token_ids":true}`},
-		"no token ids": {dialect{ids: true}, false, backend.Texts{}, backend.Prompt{Text: "x"}, `{"model":"m","prompt":"x","temperature":0,"return_token_ids":true}`},
+			`{"model":"m","prompt":"a\"\n<é>","temperature":0.7,"max_tokens":7,"stream":true,"stream_options":{"include_usage":true},"stop":"\u0000.","min_tokens":3,"ignore_eos":true,"skip_special_tokens":false,"return_token_ids":true}`},
+		"no extras":    {dialect{}, true, backend.Texts{KeepSpecial: true, Logged: true}, prompt, `{"model":"m","prompt":"a\"\n<é>","temperature":0.0,"max_tokens":7,"stream":true,"stop":"\u0000."}`},
+		"token ids":    {dialect{ids: true}, false, backend.Texts{}, prompt, `{"model":"m","prompt":[1,2],"temperature":0.0,"max_tokens":7,"stop":"\u0000.","return_token_ids":true}`},
+		"no token ids": {dialect{ids: true}, false, backend.Texts{}, backend.Prompt{Text: "x"}, `{"model":"m","prompt":"x","temperature":0.0,"return_token_ids":true}`},
 		"chat": {dialect{chat: true, newLimit: true}, false, backend.Texts{}, prompt,
-			`{"model":"m","messages":[{"role":"user","content":"a\"\n<é>"}],"max_completion_tokens":7,"temperature":0,"stop":"\u0000."}`},
-		"messages":           {dialect{chat: true}, false, backend.Texts{}, talk, `{"model":"m","messages":[{"role":"system","content":"be"},{"role":"user","content":"brief"}],"temperature":0}`},
-		"messages as a text": {dialect{}, false, backend.Texts{}, talk, `{"model":"m","prompt":"be\nbrief","temperature":0}`},
+			`{"model":"m","messages":[{"role":"user","content":"a\"\n<é>"}],"temperature":0.0,"max_completion_tokens":7,"stop":"\u0000."}`},
+		"messages": {dialect{chat: true}, false, backend.Texts{}, talk, `{"model":"m","messages":[{"role":"system","content":"be"},{"role":"user","content":"brief"}],"temperature":0.0}`},
+		"as mlcommons/endpoints": {dialect{chat: true, newLimit: true}, true, backend.Texts{OnlyOfficial: true, Seed: 42},
+			backend.Prompt{Messages: talk.Messages, MaxTokens: 9, Tools: []byte(`[{"b":1,"a":"é"}]`), ToolChoice: []byte(`"auto"`)},
+			`{"model":"m","messages":[{"role":"system","content":"be"},{"role":"user","content":"brief"}],"temperature":0.0,"max_completion_tokens":9,"stream":true,"seed":42,"tools":[{"b":1,"a":"é"}],"tool_choice":"auto"}`},
+		"messages as a text": {dialect{}, false, backend.Texts{}, talk, `{"model":"m","prompt":"be\nbrief","temperature":0.0}`},
 	} {
 		s := &session{config: Config{Stream: c.stream}, servers: &servers{}, model: "m", dialect: c.dialect, texts: c.texts}
 		if got, err := s.body(&c.prompt); err != nil || string(got) != c.want {

@@ -7,9 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
 )
 
 const (
@@ -157,13 +160,17 @@ func (c *content) calls() bool {
 
 // A toolCall is the call of a tool in an answer, or a piece of one.
 type toolCall struct {
+	Index    *int   `json:"index"` // of the call in the answer; nil: its place in the list
+	ID       string `json:"id"`
+	Type     string `json:"type"`
 	Function struct {
 		Name      string `json:"name"`
 		Arguments string `json:"arguments"`
 	} `json:"function"`
 }
 
-// addCalls appends the names and arguments of tool calls to the text of an answer: they are its tokens.
+// addCalls appends the names and arguments of tool calls to the text of an answer: they are its tokens. Pieces of a call have its index: of
+// its id, type and name the last counts, and arguments follow each other.
 func (a *answer) addCalls(list ...jsontext.Value) error {
 	for _, v := range list {
 		if v.Kind() != '[' {
@@ -173,14 +180,27 @@ func (a *answer) addCalls(list ...jsontext.Value) error {
 		if err := json.Unmarshal(v, &calls); err != nil {
 			return err
 		}
-		for _, c := range calls {
-			if c.Function.Name != "" {
-				a.calls++
+		for i, c := range calls {
+			if c.Index != nil {
+				i = *c.Index
 			}
+			at, there := slices.BinarySearchFunc(a.calls, i, func(c indexedCall, i int) int { return cmp.Compare(c.index, i) })
+			if !there {
+				a.calls = slices.Insert(a.calls, at, indexedCall{i, backend.ToolCall{Type: "function"}})
+			}
+			call := &a.calls[at].ToolCall
+			call.Type, call.ID = cmp.Or(c.Type, call.Type), cmp.Or(c.ID, call.ID)
+			call.Name, call.Arguments = cmp.Or(c.Function.Name, call.Name), call.Arguments+c.Function.Arguments
 			a.text = append(append(a.text, c.Function.Name...), c.Function.Arguments...)
 		}
 	}
 	return nil
+}
+
+// An indexedCall is a call of a tool with its index in the answer.
+type indexedCall struct {
+	index int
+	backend.ToolCall
 }
 
 // texts are the reasons and the text of the answer as the event writes them in JSON, with quotes; nil: the event has none. Of

@@ -136,6 +136,9 @@ func (s *session) try(ctx context.Context, a *answer, body []byte, givesUp bool)
 		return &failure{kind: kindConnect, err: err}
 	}
 	s.servers.setHeaders(request.Header)
+	if a.prompt.Session != "" {
+		request.Header["X-Session-ID"] = []string{a.prompt.Session} // as the client of mlcommons/endpoints writes it
+	}
 	a.begin()
 	if givesUp {
 		defer time.AfterFunc(s.config.CancelAfter, func() { cut(failf(kindGivenUp, "its answer was given up")) }).Stop()

@@ -143,7 +143,7 @@ func (s *stats) answered(a *answer, took time.Duration) {
 		c.IDs += int64(len(ids))
 	}
 	told := max(a.usage, int64(len(ids)))
-	if told == 0 || a.session.texts.Tokenize == nil || a.calls > 0 { // the model wrote more than the text of a call
+	if told == 0 || a.session.texts.Tokenize == nil || len(a.calls) > 0 { // the model wrote more than the text of a call
 		return
 	}
 	s.told++

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -83,4 +84,40 @@ func TestChatsAreNotSentAsCompletions(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// The pieces of calls are put together by their index, as mlcommons/endpoints does (core/types.py, merge_tool_calls).
+func TestPiecesOfToolCalls(t *testing.T) {
+	event := func(calls string) string {
+		return `data: {"choices":[{"delta":{"tool_calls":` + calls + `}}]}` + "\n\n"
+	}
+	stream := event(`[{"index":1,"id":"b","type":"function","function":{"name":"second"}},{"index":0,"id":"a","function":{"name":"fir","arguments":"{\"x\""}}]`) +
+		event(`[{"index":0,"function":{"name":"first","arguments":": 1}"}},{"index":1,"id":"c","function":{"arguments":"{}"}}]`) +
+		event(`[{"function":{"arguments":" "}}]`) + `data: {"choices":[{"delta":{},"finish_reason":"tool_calls"}]}` + "\n\ndata: [DONE]\n\n"
+	a, failed := readStreamOf(&backend.Prompt{Tools: []byte(`[{}]`)}, strings.NewReader(stream))
+	want := []indexedCall{
+		{0, backend.ToolCall{Type: "function", ID: "a", Name: "first", Arguments: `{"x": 1} `}},
+		{1, backend.ToolCall{Type: "function", ID: "c", Name: "second", Arguments: "{}"}},
+	}
+	if failed != nil || !slices.Equal(a.calls, want) {
+		t.Errorf("%v, %+v", failed, a.calls)
+	}
+}
+
+// An answer without a text is one where the score counts it.
+func TestEmptyAnswers(t *testing.T) {
+	const stream = `data: {"choices":[{"delta":{},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
+	for _, may := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			_, c := serve(t, answering(typeStream, stream))
+			c.Stream, c.Route, c.texts.MayBeEmpty = true, Chat, may
+			g, _, err := open(t, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := ask(t, g, backend.Prompt{Text: "x"}); (err == nil) != may {
+				t.Errorf("may be empty %v: %v", may, err)
+			}
+		})
+	}
 }

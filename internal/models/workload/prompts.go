@@ -3,6 +3,7 @@ package workload
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
@@ -28,6 +29,7 @@ type PromptPredictor struct {
 	backend.Generator
 	prompts Prompts
 	turns   turnTimes
+	broken  sync.Map // sessions with a prompt that failed
 }
 
 // NewPromptPredictor returns a predictor for prompts.
@@ -57,7 +59,19 @@ func (p *PromptPredictor) Answer(ctx context.Context, item Item, reply Reply) er
 	if len(prompt.Turns) > 0 {
 		return p.converse(ctx, prompt, item, reply)
 	}
-	return p.Generate(ctx, prompt, &promptSink{p.prompts, item, reply})
+	if prompt.Session == "" {
+		return p.Generate(ctx, prompt, &promptSink{p.prompts, item, reply})
+	}
+	if !prompt.Follows {
+		p.broken.Delete(prompt.Session)
+	} else if _, broken := p.broken.Load(prompt.Session); broken {
+		return fmt.Errorf("an earlier turn of the conversation %s failed: the rest of it is not sent", prompt.Session)
+	}
+	err := p.Generate(ctx, prompt, &promptSink{p.prompts, item, reply})
+	if err != nil {
+		p.broken.Store(prompt.Session, true)
+	}
+	return err
 }
 
 // Predict implements Predictor: it asks for all items at once, and replies to one after the other.
