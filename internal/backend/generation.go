@@ -138,6 +138,7 @@ type Generated struct {
 
 	Pieces      int64 // of answers
 	Tokens      int64 // of answers
+	Gathered    Gathered
 	PromptTotal int64 // tokens of prompts, as far as the servers count them
 	Cached      int64 // of these, taken from a cache, as far as the servers tell
 	Prompts     int64 // different ones that were answered
@@ -150,6 +151,11 @@ type Generated struct {
 	Finished    map[string]int64 // answers by finish_reason
 	Inputs      int64            // of answers that are embeddings or scores
 	Turns       []TurnTimes      // of conversations, by the number of the turn
+}
+
+// Gathered are answers whose pieces have so many tokens each that their times are not those of tokens.
+type Gathered struct {
+	Answers, Tokens, Pieces int64
 }
 
 // TurnTimes are the times of the turns of conversations that have the same number. They count from when a turn was due.

@@ -1,14 +1,18 @@
 package harness
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -20,6 +24,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/models/prompts"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/serve/tokenserver"
 	"github.com/mlperf-go/mlperf/internal/serve/tokenserver/tokentest"
@@ -47,6 +52,8 @@ type liar struct {
 	whole  func(q question) string   // the answer to a request without a stream
 	raw    bool                      // events are written as they are
 	always bool                      // it lies before the traffic too
+	later  bool                      // it lies in the later turns of conversations only
+	calls  bool                      // its events in traffic are those of chats already
 	asked  atomic.Int64
 
 	observer
@@ -58,9 +65,11 @@ func (l *liar) Phase(name string) { l.traffic.Store(name == "traffic") }
 func (l *liar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	var q struct {
-		Prompt    json.RawMessage `json:"prompt"`
-		MaxTokens int             `json:"max_tokens"`
-		Stream    bool            `json:"stream"`
+		Prompt    json.RawMessage   `json:"prompt"`
+		Messages  []json.RawMessage `json:"messages"`
+		Tools     []json.RawMessage `json:"tools"`
+		MaxTokens int               `json:"max_tokens"`
+		Stream    bool              `json:"stream"`
 	}
 	if r.Method == http.MethodGet || json.Unmarshal(body, &q) != nil {
 		fmt.Fprint(w, `{"data":[{"id":"m"}]}`)
@@ -70,12 +79,12 @@ func (l *liar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n, stream, whole := honestTokens, l.stream, l.whole
 	if !l.traffic.Load() {
 		n = min(q.MaxTokens, n)
-		if !l.always {
-			stream, whole = honest, honestWhole
-		}
+	}
+	if !l.traffic.Load() && !l.always || l.later && len(q.Messages) == 1 {
+		stream, whole = honest, honestWhole
 	}
 	h := fnv.New64a()
-	_, _ = h.Write(q.Prompt)
+	_, _ = h.Write(slices.Concat(append(q.Messages, q.Prompt)...))
 	random := rand.New(rand.NewPCG(h.Sum64(), 1))
 	a := question{nth: asked, stream: q.Stream}
 	for range n {
@@ -90,6 +99,9 @@ func (l *liar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	events := stream(a)
+	if q.Messages != nil && !(l.calls && l.traffic.Load()) {
+		events = inChat(events, q.Tools != nil)
+	}
 	if l.raw && l.traffic.Load() {
 		fmt.Fprint(w, strings.Join(events, ""))
 		return
@@ -100,6 +112,44 @@ func (l *liar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		fmt.Fprintf(w, "data: %s\n\n", e)
 	}
+}
+
+// inChat has the events of completions as those of a chat, whose text may be the arguments of a call.
+func inChat(events []string, calls bool) (list []string) {
+	name, before := "weather", "" // in the first piece, and in its repetitions
+	for _, e := range events {
+		var event map[string]any
+		if json.Unmarshal([]byte(e), &event) != nil {
+			list = append(list, e)
+			continue
+		}
+		choices, _ := event["choices"].([]any)
+		for _, c := range choices {
+			choice := c.(map[string]any)
+			text, ok := choice["text"]
+			delete(choice, "text")
+			switch {
+			case ok && text == "":
+				choice["delta"] = map[string]any{}
+			case ok && calls:
+				function := map[string]any{"arguments": text}
+				if before == "" || before == text {
+					function["name"], before = name, text.(string)
+				} else {
+					before = "-"
+				}
+				choice["delta"] = map[string]any{"tool_calls": []any{map[string]any{"index": 0, "id": "1", "function": function}}}
+			case ok:
+				choice["delta"] = map[string]any{"content": text}
+			}
+			if calls && choice["finish_reason"] == "stop" {
+				choice["finish_reason"] = "tool_calls"
+			}
+		}
+		data, _ := json.Marshal(event)
+		list = append(list, string(data))
+	}
+	return list
 }
 
 // Parts of streams.
@@ -325,22 +375,45 @@ func fillers() (list []lie) {
 // runOf runs a benchmark at a liar: that of the data set, which has a tokenizer, or without one prompts of no benchmark.
 func runOf(t *testing.T, l *liar, s loadgen.Scenario, data string) (r *report.Results, err error) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		cfg := tokenConfig(t, nil, s, func(c *openai.Config) { c.Dial = tokentest.Serve(t, l).Dial })
-		l.observer.t, cfg.Observer = t, l
-		set := &cfg.Settings
-		set.MinQueryCount, set.ServerTargetLatencyPercentile, set.MinDuration = queries, 0.5, 10*time.Millisecond
-		set.ServerTargetQPS, set.OfflineExpectedQPS = 1000, 1000
+	return runAt(t, l, s, nil, func(cfg *Config) {
 		cfg.Model = prompts.Model(prompts.Config{Name: "m", Synthetic: 24, Answer: prompts.Lengths(fmt.Sprint(mostTokens))})
 		if data != "" {
 			m, lookup := models.LookupAny("llama3.1-8b")
 			testenv.Must(t, lookup)
-			cfg.Model, cfg.DatasetDir, set.PerformanceSampleCountOverride = m.Remote(), data, 24
+			cfg.Model, cfg.DatasetDir, cfg.Settings.PerformanceSampleCountOverride = m.Remote(), data, 24
 		}
+	})
+}
+
+// runAt runs a test at a server.
+func runAt(t *testing.T, l lyingServer, s loadgen.Scenario, client func(*openai.Config), change func(*Config)) (r *report.Results, err error) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		cfg := tokenConfig(t, nil, s, func(c *openai.Config) {
+			c.Dial = tokentest.Serve(t, l).Dial
+			if client != nil {
+				client(c)
+			}
+		})
+		l.observe(t)
+		cfg.Observer = l
+		set := &cfg.Settings
+		set.MinQueryCount, set.ServerTargetLatencyPercentile, set.MinDuration = queries, 0.5, 10*time.Millisecond
+		set.ServerTargetQPS, set.OfflineExpectedQPS = 1000, 1000
+		change(&cfg)
 		r, err = measure(t.Context(), cfg)
 	})
 	return r, err
 }
+
+// A lyingServer lies during the traffic, of which the observer tells it.
+type lyingServer interface {
+	http.Handler
+	Observer
+	observe(t *testing.T)
+}
+
+func (l *liar) observe(t *testing.T) { l.observer.t = t }
 
 // checkFate compares a run with its fate.
 func checkFate(t *testing.T, r *report.Results, err error, fate string, known bool) {
@@ -355,7 +428,7 @@ func checkFate(t *testing.T, r *report.Results, err error, fate string, known bo
 	}
 	switch kind + ": " {
 	case failed:
-		ok = r.Result == report.Invalid && r.Generation.Answers == 0 && len(r.Generation.Failures) == 1 && r.Generation.Failures[0].Kind == want
+		ok = r.Result == report.Invalid && r.Performance.Samples == 0 && len(r.Generation.Failures) == 1 && r.Generation.Failures[0].Kind == want
 	case wrong:
 		ok = r.Result == report.Invalid && has(r.Problems)
 	case marked:
@@ -385,6 +458,229 @@ func TestLyingServers(t *testing.T) {
 			}
 			r, err = runOf(t, &liar{stream: c.stream}, loadgen.Server, "")
 			checkFate(t, r, err, c.unknown, false)
+		})
+	}
+}
+
+// chatsOf writes a file of 24 chats of a user, with an image or with a tool each.
+func chatsOf(t *testing.T, form string) string {
+	t.Helper()
+	dir := t.TempDir()
+	testenv.Must(t, os.WriteFile(filepath.Join(dir, "dot.png"), []byte("\x89PNG\r\n\x1a\n and no picture"), 0o600))
+	var rows []byte
+	for i := range 24 {
+		text := fmt.Sprintf("What is in picture %d?", i)
+		row := map[string]any{"messages": []any{map[string]any{"role": "user", "content": text}}, "max_tokens": mostTokens}
+		switch form {
+		case "images":
+			row = map[string]any{"prompt": text, "image": "dot.png", "max_tokens": mostTokens}
+		case "tools":
+			row["tools"] = []any{map[string]any{"type": "function", "function": map[string]any{"name": "weather"}}}
+			row["tool_choice"] = "required"
+		}
+		line, err := json.Marshal(row)
+		testenv.Must(t, err)
+		rows = append(append(rows, line...), '\n')
+	}
+	path := filepath.Join(dir, "chats.jsonl")
+	testenv.Must(t, os.WriteFile(path, rows, 0o600))
+	return path
+}
+
+// In chats with images and tools, and in all turns of conversations, lies have the same fates.
+func TestLyingServersOfChats(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("the race detector has TestLyingServers")
+	}
+	forms := []string{"tools", "later turns"}
+	if testenv.Long() {
+		forms = append(forms, "images", "conversations")
+	}
+	for _, form := range forms {
+		set := prompts.Config{Name: "m", Answer: prompts.Lengths(fmt.Sprint(mostTokens))}
+		path := ""
+		if form == "images" || form == "tools" {
+			path = chatsOf(t, form)
+		} else {
+			set.Synthetic, set.Turns = 24, "3"
+		}
+		fates := map[string]string{"no text and five tokens": alike} // chats may have more hidden tokens
+		switch form {
+		case "conversations", "later turns":
+			fates["no text and one token"] = alike // they have a token in each turn
+		case "tools":
+			noCall := failed + "broken off"
+			maps.Copy(fates, map[string]string{"no text and five tokens": noCall, "no text and two tokens": noCall, "no text and one token": noCall,
+				"one id for all, without a text": noCall, "ids of another model, without a text": noCall,
+				"a tool that was not offered": failed + "more pieces than tokens"})
+		}
+		for _, c := range lies {
+			fate := cmp.Or(fates[c.name], c.unknown)
+			if at := strings.IndexAny(fate, "0123456789"); path == "" && at > 0 { // of other numbers of answers
+				fate = fate[:at]
+			}
+			t.Run(form+"/"+c.name, func(t *testing.T) {
+				r, err := runAt(t, &liar{stream: c.stream, later: form == "later turns"}, loadgen.Server, nil, func(cfg *Config) {
+					cfg.Model, cfg.DatasetDir = prompts.Model(set), path
+				})
+				checkFate(t, r, err, fate, false)
+			})
+		}
+	}
+}
+
+// Lies that only calls of tools can have.
+func TestLyingServersOfTools(t *testing.T) {
+	t.Parallel()
+	path := chatsOf(t, "tools")
+	call := func(index int, id, name, arguments string) string {
+		return fmt.Sprintf(`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":%d,"id":%q,"function":{"name":%q,"arguments":%q}}]}}]}`, index, id, name, arguments)
+	}
+	const ends = `{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`
+	for name, c := range map[string]struct {
+		fate   string
+		stream func(q question) []string
+	}{
+		"a text instead of a call": {failed + "no call of a tool", honest},
+		"a text that was cut off": {unchecked, func(q question) []string {
+			return append(texts(q.words...), strings.Replace(finish, "stop", "length", 1), usage(64))
+		}},
+		"a call of one letter": {noText, func(question) []string { return []string{call(0, "1", "a", ""), ends, usage(50)} }},
+		"a call in each piece": {noText, func(question) []string {
+			return append(slices.Repeat([]string{call(0, "1", "a", "")}, 64), ends, usage(64))
+		}},
+		"names in each piece":        {unchecked, func(q question) []string { return append(calls(call, q.words), ends, usage(64)) }},
+		"names in each piece, twice": {repeated, func(q question) []string { return append(calls(call, twice(q.words)), ends, usage(mostTokens)) }},
+		"the same call for all":      {alike, func(question) []string { return []string{call(0, "1", "weather", "{}"), ends, usage(9)} }},
+		"an end and another call": {afterEnd, func(q question) []string {
+			return append(calls(call, q.words), ends, call(1, "2", "weather", "{}"), usage(64))
+		}},
+		"a number as the name": {failed + "malformed event", func(question) []string {
+			return []string{`{"choices":[{"delta":{"tool_calls":[{"function":{"name":7}}]}}]}`, ends}
+		}},
+		"an index that is none": {failed + "malformed event", func(question) []string {
+			return []string{`{"choices":[{"delta":{"tool_calls":[{"index":1e99}]}}]}`, ends}
+		}},
+		"calls without end": {tooLong, func(question) (list []string) {
+			for i := range 2 * mostTokens {
+				list = append(list, call(i, fmt.Sprint(i), "weather", "{}"))
+			}
+			return append(list, ends)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := runAt(t, &liar{stream: c.stream, calls: true}, loadgen.Server, nil, func(cfg *Config) {
+				cfg.Model, cfg.DatasetDir = prompts.Model(prompts.Config{Name: "m"}), path
+			})
+			checkFate(t, r, err, c.fate, false)
+		})
+	}
+}
+
+// A tokenizer of the user checks numbers of tokens of all prompts, also of calls.
+func TestTokenizerOfTheUser(t *testing.T) {
+	t.Parallel()
+	tokens := filepath.Join(t.TempDir(), "tokenizer.json")
+	testenv.Must(t, os.WriteFile(tokens, tokentest.Tokenizer(t), 0o600))
+	for _, form := range []string{"texts", "tools"} {
+		path := chatsOf(t, form)
+		for fate, stream := range map[string]func(q question) []string{
+			valid:           honest,
+			counts + "5120": func(q question) []string { return told(2*honestTokens, q.words...) },
+		} {
+			r, err := runAt(t, &liar{stream: stream}, loadgen.Server, nil, func(cfg *Config) {
+				cfg.Model, cfg.DatasetDir = prompts.Model(prompts.Config{Name: "m"}), path
+				cfg.Options = workload.Values{workload.TokenizerOption: tokens}
+			})
+			checkFate(t, r, err, fate, true)
+		}
+	}
+}
+
+// calls are the pieces of a call.
+func calls(call func(index int, id, name, arguments string) string, pieces []string) (list []string) {
+	for _, p := range pieces {
+		list = append(list, call(0, "1", "weather", p))
+	}
+	return list
+}
+
+// A taskLiar changes the answers of an honest server of embeddings and ranks during the traffic.
+type taskLiar struct {
+	*tokenserver.Server
+	lie func(nth int, answer string) string
+
+	observer
+	traffic atomic.Bool
+	asked   atomic.Int64
+}
+
+func (l *taskLiar) Phase(name string)    { l.traffic.Store(name == "traffic") }
+func (l *taskLiar) observe(t *testing.T) { l.observer.t = t }
+
+func (l *taskLiar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !l.traffic.Load() {
+		l.Server.ServeHTTP(w, r)
+		return
+	}
+	answer := httptest.NewRecorder()
+	l.Server.ServeHTTP(answer, r)
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprint(w, l.lie(int(l.asked.Add(1)), answer.Body.String()))
+}
+
+// No server can leave out the work of embeddings and ranks unnoticed.
+func TestLyingServersOfTasks(t *testing.T) {
+	t.Parallel()
+	vector, index, score := regexp.MustCompile(`"embedding":\[[^]]*\]`), regexp.MustCompile(`"index":\d`), regexp.MustCompile(`"relevance_score":[^}]*`)
+	instead := func(of *regexp.Regexp, with string) func(int, string) string {
+		return func(_ int, answer string) string { return of.ReplaceAllString(answer, with) }
+	}
+	const items = failed + "other items than were sent"
+	for _, c := range []struct {
+		route, name, fate string
+		lie               func(nth int, answer string) string
+	}{
+		{openai.Embeddings, "none", valid, func(_ int, a string) string { return a }},
+		{openai.Embeddings, "the same for all", alike, instead(vector, `"embedding":[1,2,3,4,5,6,7,8]`)},
+		{openai.Embeddings, "the same for all of a request", alike + "24 of 96", func(_ int, a string) string { return vector.ReplaceAllString(a, vector.FindString(a)) }},
+		{openai.Embeddings, "one of three", alike, func(nth int, a string) string {
+			return vector.ReplaceAllString(a, fmt.Sprintf(`"embedding":[%d,2,3,4,5,6,7,8]`, 1+nth%3))
+		}},
+		{openai.Embeddings, "zeros", items, instead(vector, `"embedding":[0,0,0,0,0,0,0,0]`)},
+		{openai.Embeddings, "empty ones", items, instead(vector, `"embedding":[]`)},
+		{openai.Embeddings, "null", items, instead(vector, `"embedding":null`)},
+		{openai.Embeddings, "shorter ones", items, instead(vector, `"embedding":[1]`)},
+		{openai.Embeddings, "numbers beyond all", failed + "malformed event", instead(vector, `"embedding":[1e999,2,3,4,5,6,7,8]`)},
+		{openai.Embeddings, "the same index", items, instead(index, `"index":0`)},
+		{openai.Embeddings, "no index", items, instead(index, `"x":0`)},
+		{openai.Embeddings, "ranks", items, instead(regexp.MustCompile(`"data"`), `"results"`)},
+		{openai.Embeddings, "an error beside them", failed + "error in the stream", instead(regexp.MustCompile(`^{`), `{"error":"lost",`)},
+		{openai.Embeddings, "half an answer", failed + "malformed event", func(_ int, a string) string { return a[:len(a)/2] }},
+		{openai.Embeddings, "nothing", failed + "malformed event", func(int, string) string { return "" }},
+		{openai.Embeddings, "a list", failed + "malformed event", func(int, string) string { return "[]" }},
+		{openai.Rerank, "none", valid, func(_ int, a string) string { return a }},
+		{openai.Rerank, "the same score for all", alike, instead(score, `"relevance_score":0.5`)},
+		{openai.Rerank, "one score for all of a request", alike, func(nth int, a string) string {
+			return score.ReplaceAllString(a, fmt.Sprintf(`"relevance_score":0.%d`, nth))
+		}},
+		{openai.Rerank, "scores that are null", items, instead(score, `"relevance_score":null`)},
+		{openai.Rerank, "the same document", items, instead(index, `"index":1`)},
+		{openai.Rerank, "the best alone", items, func(_ int, a string) string {
+			return regexp.MustCompile(`"results":\[([^}]*})[^]]*`).ReplaceAllString(a, `"results":[$1`)
+		}},
+		{openai.Rerank, "embeddings", items, instead(regexp.MustCompile(`"results"`), `"data"`)},
+		{openai.Rerank, "nothing", failed + "error in the stream", func(int, string) string { return "{}" }},
+	} {
+		t.Run(c.route+"/"+c.name, func(t *testing.T) {
+			r, err := runAt(t, &taskLiar{Server: tokenserver.New(tokenserver.Options{Prefill: 20 * time.Millisecond}), lie: c.lie}, loadgen.Offline,
+				func(o *openai.Config) { o.Route, o.Stream = c.route, false },
+				func(cfg *Config) {
+					cfg.Settings.UseTokenLatencies = false
+					cfg.Model = prompts.Model(prompts.Config{Name: "m", Synthetic: 24, Task: c.route, Inputs: 4})
+				})
+			checkFate(t, r, err, c.fate, true)
 		})
 	}
 }

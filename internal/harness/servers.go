@@ -155,9 +155,8 @@ func (c *serverCheck) judgeTokens(g *report.Generation, alike, samples int, boun
 	if g.CachedTokens > 0 {
 		c.limit(limitation.Limitation{ID: limitation.CachedTokens, Value: fmt.Sprint(g.CachedTokens), Of: fmt.Sprint(g.PromptTokens)})
 	}
-	const mostInPiece = 16 // servers gather up to 10 (stream_interval of vLLM)
-	if g.Pieces > 0 && g.Tokens > mostInPiece*g.Pieces {
-		c.limit(limitation.Limitation{ID: limitation.TokensInPieces, Value: fmt.Sprint(g.Tokens), Of: fmt.Sprint(g.Pieces)})
+	if some := g.Gathered; some != nil && some.Answers > g.Answers/20 {
+		c.limit(limitation.Limitation{ID: limitation.TokensInPieces, Value: fmt.Sprint(some.Tokens), Of: fmt.Sprint(some.Pieces)})
 	}
 	same, expected := g.Prompts-g.Distinct, int64(alike)*g.Prompts/int64(max(1, samples))
 	if same > expected+g.Prompts/20 {
@@ -203,6 +202,9 @@ func (r *run) generation(test *loadgen.Result) *report.Generation {
 	}
 	for _, s := range m.Servers {
 		g.Servers = append(g.Servers, report.GenerationServer(s))
+	}
+	if m.Gathered.Answers > 0 {
+		g.Gathered = new(report.Gathered(m.Gathered))
 	}
 	if m.Cancelled > 0 {
 		g.Cancelled = &report.Cancelled{Requests: m.Cancelled, Pieces: m.CancelledPieces, ServerNS: int64(r.cancelTook)}

@@ -505,12 +505,14 @@ type Generation struct {
 	Failures  []GenerationFailures `json:"failures,omitempty"`
 	Finished  map[string]int64     `json:"finished,omitempty"` // answers by why they ended, in the servers' words
 
-	Tokens       int64  `json:"tokens"`
-	Pieces       int64  `json:"pieces,omitempty"`
-	PromptTokens int64  `json:"prompt_tokens,omitempty"`
-	CachedTokens int64  `json:"cached_prompt_tokens,omitempty"` // of these, as far as the servers tell
-	Counted      string `json:"tokens_counted_by"`
-	Tokenized    int64  `json:"answers_tokenized_here,omitempty"` // whose token ids the local tokenizer made of their text
+	Tokens int64 `json:"tokens"`
+	Pieces int64 `json:"pieces,omitempty"`
+	// Gathered are answers with more than 16 tokens in a piece on average; absent: none.
+	Gathered     *Gathered `json:"gathered,omitempty"`
+	PromptTokens int64     `json:"prompt_tokens,omitempty"`
+	CachedTokens int64     `json:"cached_prompt_tokens,omitempty"` // of these, as far as the servers tell
+	Counted      string    `json:"tokens_counted_by"`
+	Tokenized    int64     `json:"answers_tokenized_here,omitempty"` // whose token ids the local tokenizer made of their text
 
 	TokenCheck *TokenCheck `json:"token_check,omitempty"`
 	Prompts    int64       `json:"different_prompts,omitempty"` // that were answered
@@ -534,6 +536,13 @@ type Generation struct {
 
 	CPUCores float64 `json:"client_cpu_cores"` // that this client kept busy, on average
 	Cores    int     `json:"client_cores"`
+}
+
+// Gathered are answers whose pieces have so many tokens each that their times are not those of tokens.
+type Gathered struct {
+	Answers int64 `json:"answers"`
+	Tokens  int64 `json:"tokens"`
+	Pieces  int64 `json:"pieces"`
 }
 
 // A Turn has the answers to the turns of conversations with one number. Times count from when a turn was due: the first from its issue, the

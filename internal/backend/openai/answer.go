@@ -49,11 +49,13 @@ type answer struct {
 	reasoning    bool          // the last piece is
 	shown        bool          // a piece was
 	calls        []indexedCall // of tools, by their index
+	named        int           // bytes of the last piece that are names of tools
 	hidden       int64         // tokens of reasoning as the server says
 	usage        int64         // tokens as the server says; check takes hidden ones off, since nothing shows that they exist
 	told         bool          // usage came after the end
 	promptTokens int64
 	cached       int64  // of promptTokens, taken from a cache
+	items        []item // of embeddings and ranks
 	finish       string // why the answer ended; empty: it goes on
 	tokenized    bool   // its ids were made here
 	tokens       int
@@ -120,17 +122,13 @@ func (a *answer) read(r *timedReader) *failure {
 		a.start(nil, took) // tokens without text: the time of the first is not known
 	}
 	if a.promptTokens > 0 {
-		atomic.StoreInt32(&a.prompt.Told, int32(min(a.promptTokens, math.MaxInt32)))
+		atomic.StoreInt32(&a.prompt.Told, int32(a.promptTokens))
 	}
 	if a.trace != nil {
 		a.trace.PromptTokens, a.trace.CachedTokens, a.trace.Finish = a.promptTokens, min(a.cached, a.promptTokens), a.finish
 	}
 	a.end() // the sink may send the next prompt
-	done := backend.Answer{Text: a.text, IDs: a.ids, Tokens: a.tokens}
-	for _, c := range a.calls {
-		done.Calls = append(done.Calls, c.ToolCall)
-	}
-	a.sink.Done(done)
+	a.sink.Done(backend.Answer{Text: a.text, IDs: a.ids, Tokens: a.tokens, Calls: a.toolCalls()})
 	a.session.stats.answered(a, took)
 	r.most = graceAfterEnd
 	r.silence.Reset(graceAfterEnd)
@@ -181,6 +179,7 @@ const doneMark = "[DONE]"
 // take takes the data of an event that came at a time.
 func (a *answer) take(data []byte, now time.Duration) *failure {
 	before, idsBefore, over := len(a.text), len(a.ids), a.finish != ""
+	a.named = 0
 	text, ids, ok := a.shape.find(data)
 	if a.reasoning = a.shape.reasons; !ok || a.add(text, ids) != nil {
 		var e event
@@ -195,7 +194,7 @@ func (a *answer) take(data []byte, now time.Duration) *failure {
 	if f := a.checkTokens(int64(len(a.ids))); f != nil || len(a.text) == before {
 		return f
 	}
-	a.compare(before)
+	a.compare(before, before+a.named)
 	if a.reasoning {
 		a.reasons++
 	}
@@ -217,13 +216,13 @@ func (a *answer) take(data []byte, now time.Duration) *failure {
 	return nil
 }
 
-// compare compares the piece that begins at a place in the text with the one before it, until one differs from both of
-// its neighbours.
-func (a *answer) compare(at int) {
+// compare compares the piece that begins at a place in the text with the one before it, which ended at another, until one differs from both
+// of its neighbours. A name of a tool, which comes once whatever follows, is no part of pieces.
+func (a *answer) compare(end, at int) {
 	switch {
-	case a.single:
+	case a.single || at == len(a.text):
 		return
-	case a.pieces > 0 && bytes.Equal(a.text[a.lastAt:at], a.text[at:]):
+	case a.times > 0 && bytes.Equal(a.text[a.lastAt:end], a.text[at:]):
 		a.times++
 	default:
 		a.single = a.times == 1
@@ -303,7 +302,7 @@ func (a *answer) parse(e *event, data []byte) *failure {
 		a.usage, a.told = n, a.finish != ""
 	}
 	a.hidden = max(a.hidden, e.Usage.Details.ReasoningTokens)
-	a.promptTokens = max(a.promptTokens, e.Usage.PromptTokens)
+	a.promptTokens = max(a.promptTokens, min(e.Usage.PromptTokens, math.MaxInt32))
 	a.cached = max(a.cached, e.Usage.PromptDetails.CachedTokens)
 	if len(e.Choices) == 0 {
 		return nil
@@ -312,7 +311,7 @@ func (a *answer) parse(e *event, data []byte) *failure {
 	if len(e.Choices) > 1 || choice.Index != 0 {
 		return failf(kindChoices, "asked was for one answer, and the server sent choice %d", e.Choices[len(e.Choices)-1].Index)
 	}
-	offered := len(a.prompt.Tools) > 0
+	offered := len(a.prompt.Tools) > 0 && string(a.prompt.ToolChoice) != `"none"`
 	if called := choice.Delta.calls() || choice.Message.calls(); called && !offered {
 		return failf(kindOff+" (tool_calls)", "the answer calls a tool, and its request offers none")
 	}
@@ -369,8 +368,14 @@ func (s *session) mostHidden() int64 {
 	return 4
 }
 
-// mostAroundCall is how many tokens a model may write around the name and the arguments of a call of a tool, which servers take out.
-const mostAroundCall = 64
+// mostAroundCall is how many tokens a model may write around the name and the arguments of a call of a tool, which servers take out. The
+// templates of Llama, Qwen, DeepSeek and gpt-oss have 8 to 20.
+const mostAroundCall = 32
+
+// wantsCall reports whether the answer to a prompt has to call a tool.
+func wantsCall(p *backend.Prompt) bool {
+	return p.ToolChoice.Kind() == '{' || string(p.ToolChoice) == `"required"`
+}
 
 // fewestRuns is how many pieces an answer must have, each of them several times in a row, to have been repeated.
 const fewestRuns = 8
@@ -395,12 +400,14 @@ func (a *answer) check() *failure {
 		return failf(kindEmpty, "the server ended the answer (%q) without a text, and tells of no tokens", a.finish)
 	case a.usage > 0 && int64(a.pieces-a.reasons) > a.usage:
 		return failf(kindPieces, "the answer came in %d pieces, and has %d tokens as the server says: something was sent twice", a.pieces, a.usage)
-	case told > most+a.session.mostHidden()+int64(len(a.calls))*mostAroundCall && !a.prompt.Exact:
+	case told > most+a.session.mostHidden()+a.namedCalls()*mostAroundCall && !a.prompt.Exact:
 		return failf(kindNoText, "the answer has %d tokens as the server says, and its text %d bytes", told, len(a.text))
 	case !a.single && a.times > 1 && a.runs >= fewestRuns:
 		return failf(kindRepeated, "the answer came in %d pieces, each several times in a row", a.pieces)
-	case a.finish == toolCalls && len(a.calls) == 0:
+	case a.finish == toolCalls && a.namedCalls() == 0:
 		return failf(kindOff, "the answer has the finish_reason %q, and calls no tool", a.finish)
+	case a.namedCalls() == 0 && a.finish != "length" && wantsCall(a.prompt):
+		return failf(kindNoCall, "the answer ended (%q) without a call, which tool_choice %s asks for", a.finish, a.prompt.ToolChoice)
 	case a.finish == "" && a.session.givesReasons.Load():
 		return failf(kindNoReason,
 			"the answer ended after %d bytes without a finish_reason, which the server gives elsewhere: it may have been broken off", len(a.text))

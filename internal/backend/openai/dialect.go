@@ -24,6 +24,7 @@ type dialect struct {
 	usage    bool // streams end with the numbers of tokens
 	newLimit bool // the limit of tokens is called max_completion_tokens
 	hot      bool // the server chooses the temperature: it refuses others
+	tei      bool // ranks are those of TEI: at /rerank, with other names
 }
 
 // probe asks the first server for two tokens, in one dialect after the other until it answers. The notes say what it refused.
@@ -32,10 +33,7 @@ func (s *session) probe(ctx context.Context) (notes []string, err error) {
 		return nil, userinput.Errorf("route", "the prompts have images, tools or several turns, which completions do not have: must be chat")
 	}
 	if IsTask(s.config.Route) {
-		if err := s.Generate(ctx, &backend.Prompt{Text: "Hello", Inputs: []string{"Hello", "world"}}, discard{}); err != nil {
-			return nil, fmt.Errorf("%s: %w", s.servers.list[0].url, err)
-		}
-		return nil, nil
+		return s.probeTask(ctx)
 	}
 	list := s.dialects()
 	wanted := list[0]
@@ -52,9 +50,6 @@ func (s *session) probe(ctx context.Context) (notes []string, err error) {
 		if !errors.As(err, &f) || f.kind == kindEmpty {
 			return differences(wanted, d, refused), nil
 		}
-		refusals := []int{
-			http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented,
-		}
 		if !slices.Contains(refusals, f.status) {
 			if f.kind == kindWhole {
 				return nil, userinput.Errorf("stream", "%s: %w; with off the answers are measured as a whole, without first tokens", url, f)
@@ -70,6 +65,9 @@ func (s *session) probe(ctx context.Context) (notes []string, err error) {
 	}
 	return nil, fmt.Errorf("%s takes no prompts: %w", url, refused)
 }
+
+// refusals are the statuses by which servers say that they do not know a route or a field.
+var refusals = []int{http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}
 
 // dialects are those to try, the preferred one first.
 func (s *session) dialects() (list []dialect) {

@@ -186,12 +186,18 @@ func (a *answer) addCalls(list ...jsontext.Value) error {
 			}
 			at, there := slices.BinarySearchFunc(a.calls, i, func(c indexedCall, i int) int { return cmp.Compare(c.index, i) })
 			if !there {
-				a.calls = slices.Insert(a.calls, at, indexedCall{i, backend.ToolCall{Type: "function"}})
+				if len(a.calls) == mostCalls {
+					return fmt.Errorf("the answer has more than %d calls of tools", mostCalls)
+				}
+				a.calls = slices.Insert(a.calls, at, indexedCall{index: i, ToolCall: backend.ToolCall{Type: "function"}})
 			}
-			call := &a.calls[at].ToolCall
+			call := &a.calls[at]
+			if name := c.Function.Name; name != call.Name { // some servers write it in each piece
+				a.text, a.named = append(a.text, name...), a.named+len(name)
+			}
 			call.Type, call.ID = cmp.Or(c.Type, call.Type), cmp.Or(c.ID, call.ID)
-			call.Name, call.Arguments = cmp.Or(c.Function.Name, call.Name), call.Arguments+c.Function.Arguments
-			a.text = append(append(a.text, c.Function.Name...), c.Function.Arguments...)
+			call.Name, call.arguments = cmp.Or(c.Function.Name, call.Name), append(call.arguments, c.Function.Arguments...)
+			a.text = append(a.text, c.Function.Arguments...)
 		}
 	}
 	return nil
@@ -201,6 +207,29 @@ func (a *answer) addCalls(list ...jsontext.Value) error {
 type indexedCall struct {
 	index int
 	backend.ToolCall
+	arguments []byte // which come in pieces
+}
+
+// mostCalls is how many tools an answer may call.
+const mostCalls = 1000
+
+// toolCalls are the calls of the answer, in the order of their index.
+func (a *answer) toolCalls() (list []backend.ToolCall) {
+	for _, c := range a.calls {
+		c.Arguments = string(c.arguments)
+		list = append(list, c.ToolCall)
+	}
+	return list
+}
+
+// namedCalls is how many calls name a tool.
+func (a *answer) namedCalls() (n int64) {
+	for _, c := range a.calls {
+		if c.Name != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // texts are the reasons and the text of the answer as the event writes them in JSON, with quotes; nil: the event has none. Of

@@ -46,6 +46,7 @@ const (
 	kindAfterEnd  = "more after the end"
 	kindRepeated  = "repeated events"
 	kindChoices   = "another choice"
+	kindNoCall    = "no call of a tool"
 	kindItems     = "other items than were sent"
 	kindNoIDs     = "no token ids"
 	kindEnded     = "the test was over"

@@ -128,8 +128,8 @@ func (s *session) try(ctx context.Context, a *answer, body []byte, givesUp bool)
 	if s.dialect.chat {
 		url = server.root + chatRoute
 	}
-	if route := s.config.Route; IsTask(route) {
-		url = server.root + "/" + route
+	if IsTask(s.config.Route) {
+		url = s.taskURL(server.root)
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {

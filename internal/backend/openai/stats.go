@@ -45,6 +45,7 @@ type sampledAnswer struct {
 	text   []byte
 	ids    []int32
 	tokens int64
+	calls  int64 // of tools
 }
 
 // mostSampled is the number of sampled answers.
@@ -120,6 +121,12 @@ func (s *stats) answered(a *answer, took time.Duration) {
 	s.sums.Answers++
 	s.sums.Pieces += int64(a.pieces)
 	s.sums.Tokens += int64(a.tokens)
+	const mostInPiece = 16 // servers gather up to 10 (stream_interval of vLLM)
+	if a.pieces > 0 && a.tokens > mostInPiece*a.pieces {
+		s.sums.Gathered.Answers++
+		s.sums.Gathered.Pieces += int64(a.pieces)
+		s.sums.Gathered.Tokens += int64(a.tokens)
+	}
 	s.sums.PromptTotal += a.promptTokens
 	s.sums.Inputs += int64(len(a.prompt.Inputs))
 	s.sums.Cached += min(a.cached, a.promptTokens)
@@ -136,19 +143,24 @@ func (s *stats) answered(a *answer, took time.Duration) {
 	if len(content) == 0 {
 		content = fmt.Append(nil, ids)
 	}
-	s.last[a.request] = maphash.Bytes(s.seed, content)
+	for _, i := range a.items {
+		s.last[i.sent] = i.got
+	}
+	if a.items == nil {
+		s.last[a.request] = maphash.Bytes(s.seed, content)
+	}
 	if c := &s.sums.Check; a.usage > 0 && len(ids) > 0 {
 		c.WithIDs++
 		c.Usage += a.usage
 		c.IDs += int64(len(ids))
 	}
 	told := max(a.usage, int64(len(ids)))
-	if told == 0 || a.session.texts.Tokenize == nil || len(a.calls) > 0 { // the model wrote more than the text of a call
+	if told == 0 || a.session.texts.Tokenize == nil {
 		return
 	}
 	s.told++
 	if at := s.random.Int64N(s.told); len(s.sampled) < mostSampled || at < mostSampled {
-		one := sampledAnswer{text: bytes.Clone(a.text), tokens: told}
+		one := sampledAnswer{text: bytes.Clone(a.text), tokens: told, calls: a.namedCalls()}
 		if len(one.text) == 0 {
 			one.ids = slices.Clone(ids)
 		}
@@ -165,6 +177,7 @@ func (s *session) count(c *backend.TokenCheck) {
 	s.stats.mu.Lock()
 	sampled := slices.Clone(s.stats.sampled)
 	s.stats.mu.Unlock()
+	calls := int64(0)
 	for _, a := range sampled {
 		text := a.text
 		if len(a.ids) > 0 {
@@ -181,13 +194,14 @@ func (s *session) count(c *backend.TokenCheck) {
 			continue
 		}
 		c.Answers++
+		calls += a.calls
 		c.Told += a.tokens
 		c.Counted += int64(len(ids))
 	}
 	// Now and then a model says a word in other tokens than those that the tokenizer makes of it, or in bytes: one token in
 	// twenty may be of this kind. The tokenizer makes the same tokens of its own text again. On average answers have fewer
 	// hidden tokens than one may have.
-	c.Allowed = c.Counted/20 + c.Answers*s.mostHidden()/2
+	c.Allowed = c.Counted/20 + c.Answers*s.mostHidden()/2 + calls*mostAroundCall
 }
 
 func (s *stats) measured() backend.Generated {

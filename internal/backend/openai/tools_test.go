@@ -95,12 +95,12 @@ func TestPiecesOfToolCalls(t *testing.T) {
 		event(`[{"index":0,"function":{"name":"first","arguments":": 1}"}},{"index":1,"id":"c","function":{"arguments":"{}"}}]`) +
 		event(`[{"function":{"arguments":" "}}]`) + `data: {"choices":[{"delta":{},"finish_reason":"tool_calls"}]}` + "\n\ndata: [DONE]\n\n"
 	a, failed := readStreamOf(&backend.Prompt{Tools: []byte(`[{}]`)}, strings.NewReader(stream))
-	want := []indexedCall{
-		{0, backend.ToolCall{Type: "function", ID: "a", Name: "first", Arguments: `{"x": 1} `}},
-		{1, backend.ToolCall{Type: "function", ID: "c", Name: "second", Arguments: "{}"}},
+	want := []backend.ToolCall{
+		{Type: "function", ID: "a", Name: "first", Arguments: `{"x": 1} `},
+		{Type: "function", ID: "c", Name: "second", Arguments: "{}"},
 	}
-	if failed != nil || !slices.Equal(a.calls, want) {
-		t.Errorf("%v, %+v", failed, a.calls)
+	if failed != nil || !slices.Equal(a.toolCalls(), want) {
+		t.Errorf("%v, %+v", failed, a.toolCalls())
 	}
 }
 

@@ -138,6 +138,7 @@ func openTokenizer(s workload.Setup) (*hf.Tokenizer, error) {
 type textPrompts struct {
 	prompts []backend.Prompt
 	note    string
+	tokens  *hf.Tokenizer // nil: none
 }
 
 // WithoutIDs implements workload.Prompts.
@@ -150,7 +151,7 @@ func (t *textPrompts) WithoutIDs() error {
 
 // Texts implements workload.Prompts.
 func (t *textPrompts) Texts() backend.Texts {
-	return backend.Texts{
+	texts := backend.Texts{
 		IDs:  !slices.ContainsFunc(t.prompts, func(p backend.Prompt) bool { return len(p.IDs) == 0 }),
 		Chat: slices.ContainsFunc(t.prompts, func(p backend.Prompt) bool { return len(p.Messages) > 0 }),
 		ChatOnly: slices.ContainsFunc(t.prompts, func(p backend.Prompt) bool {
@@ -158,6 +159,11 @@ func (t *textPrompts) Texts() backend.Texts {
 		}),
 		Least: slices.ContainsFunc(t.prompts, func(p backend.Prompt) bool { return p.Exact }),
 	}
+	if t.tokens != nil {
+		texts.Tokenize = func(text []byte) ([]int32, error) { return t.tokens.Append(nil, string(text), hf.KeepSpecial) }
+		texts.Detokenize = func(ids []int32) (string, error) { return t.tokens.Decode(ids, hf.KeepSpecial) }
+	}
+	return texts
 }
 
 // Prompt implements workload.Prompts.
@@ -212,7 +218,7 @@ func (c Config) synthetic(s workload.Setup, tokens *hf.Tokenizer) (*textPrompts,
 	if err != nil {
 		return nil, userinput.Wrap("conversation_turns", err)
 	}
-	list := &textPrompts{make([]backend.Prompt, n), fmt.Sprintf("%d synthetic prompts of %v %s each", n, lengths, unit)}
+	list := &textPrompts{make([]backend.Prompt, n), fmt.Sprintf("%d synthetic prompts of %v %s each", n, lengths, unit), tokens}
 	prefixes := make([]string, c.Prefixes)
 	for i := range prefixes {
 		if prefixes[i], err = textOf(ofPrefixes.draw(streamOf(ofPrefixLength, i)), streamOf(ofPrefix, i), tokens, ""); err != nil {

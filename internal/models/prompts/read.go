@@ -38,7 +38,7 @@ func (c Config) readFile(path string, count int, tokens *hf.Tokenizer) (*textPro
 	if n := t.Failed(); n > 0 {
 		note += fmt.Sprintf(", without %s that had no answer when they were recorded", units.Count(n, "request"))
 	}
-	return &textPrompts{list, note}, nil
+	return &textPrompts{list, note, tokens}, nil
 }
 
 // promptsOf makes the prompts of a file in a folder. Those of a trace, which has lengths instead of texts, are made up.
