@@ -157,6 +157,10 @@ func ScoreReasoning(ctx context.Context, log Input, wanted []Reasoning, decode D
 			fmt.Sprintf("'num-samples': %d", all)})
 	}
 	score.Values = []Value{{Name: "exact_match", Value: exact, Unit: "%"}, {Name: "tokens_per_sample", Value: perSample}}
+	for _, name := range slices.Sorted(maps.Keys(sets)) {
+		c := sets[name]
+		score.Sets = append(score.Sets, Set{Name: name, Score: float64(c.right) / float64(c.all), Samples: c.all, Repeats: c.repeats})
+	}
 	return score, nil
 }
 

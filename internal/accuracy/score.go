@@ -26,6 +26,16 @@ type Score struct {
 	Right []byte
 	// Classes are scores class by class. nil: the metric has none.
 	Classes *Classes
+	// Sets are the scores of the data sets that the benchmark joins, by name. nil: it has one.
+	Sets []Set
+}
+
+// A Set is the score of one of several data sets.
+type Set struct {
+	Name    string
+	Score   float64 // share of right answers, 0 to 1
+	Samples int     // that were scored, repeats included
+	Repeats int     // how often each question is asked
 }
 
 // Coverage counts the samples of a log.

@@ -235,6 +235,8 @@ func (o *buildFlags) defineTexts(f *pflag.FlagSet) {
 	f.StringVar(&o.Readme, "readme", "", "file that says how the benchmark was run, for the README of each result (default: the commands of the runs)")
 	f.StringVar(&o.Deviations, "deviations", "",
 		"division open: file for documentation/deviations.md, how the model differs from closed (default: its facts, to be completed)")
+	f.StringVar(&o.Logs, "logs", "",
+		"of results on servers of text that v6.1 takes either way: endpoints (the files of mlcommons/endpoints, the default) or loadgen")
 	f.BoolVar(&o.Infer, "infer", false, "infer results of scenarios without runs, where the rules allow it")
 }
 

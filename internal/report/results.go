@@ -406,7 +406,16 @@ type Accuracy struct {
 	// NoTarget says why the score is not compared with a target; empty: it is.
 	NoTarget string `json:"no_target,omitempty"`
 	// AlsoMissed names further values of the score that miss their bounds.
-	AlsoMissed []string `json:"also_missed,omitempty"`
+	AlsoMissed []string    `json:"also_missed,omitempty"`
+	Sets       []ScoredSet `json:"data_sets,omitempty"` // absent: the benchmark has one
+}
+
+// A ScoredSet is the score of one of several data sets.
+type ScoredSet struct {
+	Name    string  `json:"name"`
+	Score   float64 `json:"score"`   // share of right answers, 0 to 1
+	Samples int     `json:"samples"` // that were scored, repeats included
+	Repeats int     `json:"repeats"` // how often each question is asked
 }
 
 // Resamples are the numbers of Resampled; nil if there are none.

@@ -214,7 +214,10 @@ func accuracyLines(a *Accuracy) []string {
 		verdict = "MISSED"
 	}
 	n := func(v float64) string { return units.With(units.Score(v), a.Unit) }
-	target := fmt.Sprintf("%s: %s, target %s: %s (the FP32 reference has %s)", a.Metric, n(a.Value), n(a.Target), verdict, n(a.Reference))
+	target := fmt.Sprintf("%s: %s, target %s: %s", a.Metric, n(a.Value), n(a.Target), verdict)
+	if a.Reference != 0 {
+		target += fmt.Sprintf(" (the FP32 reference has %s)", n(a.Reference))
+	}
 	switch {
 	case a.NoTarget != "" && a.Partial:
 		target = fmt.Sprintf("%s: %s, of an incomplete log of %s: MISSED", a.Metric, n(a.Value), units.Count(a.Samples, "sample"))

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
@@ -19,6 +20,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
 	"github.com/mlperf-go/mlperf/internal/report/endpoints"
+	"github.com/mlperf-go/mlperf/internal/run/engine"
 )
 
 // A recorder makes the records of the tests of one call of the harness, and writes them beside the logs.
@@ -65,7 +67,7 @@ func (rec *recorder) keep(t *harness.Test) error {
 		return rec.write(r, t)
 	}
 	rec.several = append(rec.several, oneRun{t.Dir, r})
-	return errors.Join(rec.write(r, t), rec.writeArtifacts(r, t))
+	return errors.Join(rec.addSummary(r, t), rec.write(r, t), rec.writeArtifacts(r, t))
 }
 
 // finish makes and writes the record of all, of which t is the last test. The function measured adds the energy.
@@ -92,7 +94,7 @@ func (rec *recorder) finish(t *harness.Test, measured func(*report.Results) erro
 	case t.Kept:
 		return r, err
 	}
-	return r, errors.Join(err, rec.write(r, t), rec.writeArtifacts(r, t))
+	return r, errors.Join(err, rec.addSummary(r, t), rec.write(r, t), rec.writeArtifacts(r, t))
 }
 
 // record is the record of a test.
@@ -263,12 +265,46 @@ func copyCharts(from, to string) error {
 
 // writeArtifacts also writes a test as mlcommons/endpoints does, if the request asks for it.
 func (rec *recorder) writeArtifacts(r *report.Results, t *harness.Test) error {
+	if dir := rec.Request.Prompts.Artifacts; dir != "" {
+		return endpoints.Write(dir, rec.endpointRun(r, t))
+	}
+	return nil
+}
+
+// endpointRun is a test as mlcommons/endpoints describes it.
+func (rec *recorder) endpointRun(r *report.Results, t *harness.Test) endpoints.Run {
 	q := &rec.Request
-	if q.Prompts.Artifacts == "" {
+	return endpoints.Run{
+		Program: q.Program, Benchmark: rec.benchmark(), Model: r.Backend.Facts["endpoint_model"], Data: rec.config.DatasetDir, Endpoints: q.Engine.Remote.Endpoints,
+		Streams: q.streams(t.Traffic.Effective.Scenario), Test: t.Traffic, Results: r, Prompt: t.Prompt,
+	}
+}
+
+// benchmark is the round's name of the model; empty: the round does not have it.
+func (rec *recorder) benchmark() string {
+	round, err := rounds.Find(rec.Rules.Version)
+	if err != nil {
+		return ""
+	}
+	m := &rec.config.Model
+	return round.Benchmark(append([]string{m.Name}, m.Rules.Listed()...)...)
+}
+
+// addSummary writes the summary of a test of performance of a benchmark that the round also takes without LoadGen's logs, and adds the
+// files to those of the run: a submission needs figures of single requests, which the record does not have.
+func (rec *recorder) addSummary(r *report.Results, t *harness.Test) error {
+	if rec.Request.Engine.Name != engine.OpenAI || t.Traffic.Performance == nil || r.Files == nil {
 		return nil
 	}
-	return endpoints.Write(q.Prompts.Artifacts, endpoints.Run{
-		Program: q.Program, Model: r.Backend.Facts["endpoint_model"], Data: rec.config.DatasetDir, Endpoints: q.Engine.Remote.Endpoints,
-		Streams: q.streams(t.Traffic.Effective.Scenario), Test: t.Traffic, Results: r, Prompt: t.Prompt,
-	})
+	if m, ok := rounds.ModelOf(rec.Rules.Version, rec.benchmark()); !ok || !m.Endpoints {
+		return nil
+	}
+	folder := filepath.Join(t.Dir, endpoints.Folder)
+	names, err := endpoints.WriteSummary(folder, rec.endpointRun(r, t))
+	for _, name := range names {
+		sum, _, errSum := fileio.SHA256(context.Background(), filepath.Join(folder, filepath.FromSlash(name)))
+		err = errors.Join(err, errSum)
+		r.Files[endpoints.Folder+"/"+name] = sum
+	}
+	return err
 }

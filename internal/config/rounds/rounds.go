@@ -142,6 +142,12 @@ func Find(version string) (*Round, error) {
 // each is all the files of one release.
 func PowerSources() []map[string]string { return load().PowerSources }
 
+// InFractions reports whether mlcommons/endpoints (at ea332753, evaluation/scoring.py) writes scores of a benchmark from 0 to 1, whatever
+// the scale of its target; others are in the scale of the target.
+func InFractions(benchmark string) bool {
+	return slices.Contains([]string{"qwen3-vl-235b-a22b", "qwen3.6-27b", "wan-2.2-t2v-a14b", "gpt-oss-120b"}, benchmark)
+}
+
 // EndpointKeys returns how files of a system without LoadGen are read.
 func EndpointKeys() Endpoints { return load().Endpoints }
 

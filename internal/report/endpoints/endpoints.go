@@ -2,12 +2,14 @@ package endpoints
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +24,7 @@ import (
 // A Run has the contents of the files.
 type Run struct {
 	Program   string // name and version
+	Benchmark string // as the round calls it
 	Model     string // its name at the servers
 	Data      string // where the prompts are
 	Endpoints []string
@@ -31,25 +34,47 @@ type Run struct {
 	Results   *report.Results
 }
 
+// The files of a run, in its folder.
+const (
+	ConfigFile  = "config.yaml"
+	SummaryFile = "performance/result_summary.json"
+	ScoresFile  = "accuracy/accuracy_results.json"
+	eventsFile  = "events.jsonl"
+	indexFile   = "sample_idx_map.json"
+)
+
+// Folder is the folder within that of a run where WriteSummary writes.
+const Folder = "endpoints"
+
 // Names are the names of what Write writes into its folder.
 func Names() []string {
-	return []string{"config.yaml", "events.jsonl", "sample_idx_map.json", "performance", "accuracy"}
+	return []string{ConfigFile, eventsFile, indexFile, path.Dir(SummaryFile), path.Dir(ScoresFile)}
+}
+
+// A file is one of a run, and how it is filled.
+type file struct {
+	path  string
+	write func(io.Writer) error
 }
 
 // Write writes the files of a run into a folder, which it makes. It replaces existing files.
 func Write(dir string, r Run) error {
+	last := file{SummaryFile, func(w io.Writer) error { return indented(w, r.summary()) }}
+	if r.Results.Accuracy != nil {
+		last = file{ScoresFile, func(w io.Writer) error { return WriteScores(w, r.Benchmark, r.Results, r.measure()) }}
+	}
+	return write(dir, file{ConfigFile, r.config}, file{eventsFile, r.events}, file{indexFile, r.indices}, last)
+}
+
+// WriteSummary writes what a submission needs of a test of performance: the configuration and the summary. It returns the names of the
+// files in the folder.
+func WriteSummary(dir string, r Run) ([]string, error) {
+	return []string{ConfigFile, SummaryFile}, write(dir, file{ConfigFile, r.config}, file{SummaryFile, func(w io.Writer) error { return indented(w, r.summary()) }})
+}
+
+func write(dir string, files ...file) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("writing the files of mlcommons/endpoints: %w", err)
-	}
-	files := []struct {
-		path  string
-		write func(io.Writer) error
-	}{
-		{"config.yaml", r.config}, {"events.jsonl", r.events}, {"sample_idx_map.json", r.indices},
-		{"performance/result_summary.json", func(w io.Writer) error { return indented(w, r.summary()) }},
-	}
-	if r.Results.Accuracy != nil {
-		files[3].path, files[3].write = "accuracy/accuracy_results.json", r.scores
 	}
 	for _, f := range files {
 		err := fileio.WriteIn(dir, f.path, func(w io.Writer) error {
@@ -69,21 +94,6 @@ func indented(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// scores writes accuracy_results.json with the fields that the checker reads.
-func (r *Run) scores(w io.Writer) error {
-	a := r.Results.Accuracy
-	type score struct {
-		Dataset  string  `json:"dataset_name"`
-		Type     string  `json:"dataset_type"`
-		Metric   string  `json:"metric"`
-		Score    float64 `json:"score"`
-		Samples  uint64  `json:"total_samples"`
-		Repeats  int     `json:"num_repeats"`
-		Complete bool    `json:"complete"`
-	}
-	return indented(w, map[string]any{"accuracy_scores": []score{{r.Results.Model, "accuracy", a.Metric, a.Value, a.Samples, 1, !a.Partial}}})
-}
-
 // config writes config.yaml. Texts are JSON, which is YAML.
 func (r *Run) config(w io.Writer) error {
 	text := func(s string) string { b, _ := json.Marshal(s); return string(b) } // which no string makes fail
@@ -95,10 +105,21 @@ func (r *Run) config(w io.Writer) error {
 	stream := map[bool]string{true: "on", false: "off"}[r.Streams]
 	var b strings.Builder
 	fmt.Fprintf(&b, "name: %s\nversion: %s\ntype: %s\n", text(r.Results.Model), text(r.Program), kind)
-	fmt.Fprintf(&b, "model_params:\n  name: %s\n  streaming: '%s'\n", text(r.Model), stream)
+	fmt.Fprintf(&b, "model_params:\n  name: %s\n", text(r.Model))
+	if r.Prompt != nil {
+		if first := r.Prompt(0); first != nil && first.MaxTokens > 0 {
+			fmt.Fprintf(&b, "  max_new_tokens: %d\n  min_new_tokens: %d\n", first.MaxTokens, first.MinTokens)
+		}
+	}
+	fmt.Fprintf(&b, "  streaming: '%s'\n", stream)
 	fmt.Fprintf(&b, "datasets:\n- name: %s\n  type: performance\n  path: %s\n", text(r.Results.Model), text(r.Data))
-	fmt.Fprintf(&b, "settings:\n  runtime:\n    min_duration_ms: %d\n    max_duration_ms: %d\n    n_samples_to_issue: %d\n",
-		e.MinDuration.Milliseconds(), e.MaxDuration.Milliseconds(), e.MinQueryCount)
+	fmt.Fprintf(&b, "settings:\n  runtime:\n    min_duration_ms: %d\n    max_duration_ms: %d\n", e.MinDuration.Milliseconds(), e.MaxDuration.Milliseconds())
+	switch done := r.Test.Performance; {
+	case e.MinQueryCount > 0 && e.MinQueryCount == e.MaxQueryCount: // the number decides when the test ends
+		fmt.Fprintf(&b, "    n_samples_to_issue: %d\n", e.MinQueryCount)
+	case e.Scenario == loadgen.Offline && done != nil: // all are issued at once
+		fmt.Fprintf(&b, "    n_samples_to_issue: %d\n", done.SampleCount)
+	}
 	fmt.Fprintf(&b, "    scheduler_random_seed: %d\n    dataloader_random_seed: %d\n", e.ScheduleRNGSeed, e.SampleIndexRNGSeed)
 	fmt.Fprintf(&b, "  load_pattern:\n    type: %s\n", p.Type)
 	if p.TargetQPS != nil {
@@ -107,6 +128,12 @@ func (r *Run) config(w io.Writer) error {
 	if p.Concurrency != nil {
 		fmt.Fprintf(&b, "    target_concurrency: %d\n", *p.Concurrency)
 	}
+	warm := r.warmUp()
+	fmt.Fprintf(&b, "  warmup:\n    enabled: %t\n", warm.Enabled)
+	if warm.Requests != nil {
+		fmt.Fprintf(&b, "    n_requests: %d\n", *warm.Requests)
+	}
+	fmt.Fprintf(&b, "    salt: %t\n    drain: %t\n  early_stopping:\n    enabled: true\n", warm.Salt, warm.Drain)
 	b.WriteString("endpoint_config:\n  endpoints:\n")
 	for _, url := range r.Endpoints {
 		fmt.Fprintf(&b, "  - %s\n", text(url))
@@ -141,7 +168,7 @@ func (r *Run) events(w io.Writer) error {
 		if s.FirstToken >= 0 {
 			add("sample.recv_first", s.FirstToken, id, nil)
 		}
-		if failed(s) {
+		if r.failed(s) {
 			add("error.generic", max(s.Issued, s.Completed), id, []any{"ErrorData", "the request failed"})
 		} else {
 			add("sample.complete", s.Completed, id, nil)
@@ -172,18 +199,31 @@ func (r *Run) indices(w io.Writer) error {
 	return indented(w, map[string]any{phase: list})
 }
 
-// promptData is the prompt of an event (core/types.py, PromptData): a list of the type's name, the
-// text, the token ids and the messages. One of these is set, and the list ends with it.
+// promptData is the prompt of an event (core/types.py, PromptData): a list of the type's name, the text, the token ids, the messages,
+// the tools, two fields of chat templates, and the choice of tools. Messages with images are not written, as in that program.
 func promptData(p *backend.Prompt) []any {
-	switch {
-	case p == nil:
+	if p == nil {
 		return nil
-	case len(p.IDs) > 0:
-		return []any{"PromptData", nil, p.IDs}
-	case len(p.Messages) > 0:
-		return []any{"PromptData", nil, nil, p.Messages}
 	}
-	return []any{"PromptData", p.Text}
+	const fields = 8
+	data := make([]any, fields)
+	data[0] = "PromptData"
+	switch {
+	case len(p.IDs) > 0:
+		data[2] = p.IDs
+	case slices.ContainsFunc(p.Messages, func(m backend.Message) bool { return bytes.Contains(m.Raw, []byte(`"image_url"`)) }):
+	case len(p.Messages) > 0:
+		data[3] = p.Messages
+		if p.Tools != nil {
+			data[4] = json.RawMessage(p.Tools)
+		}
+		if p.ToolChoice != nil {
+			data[7] = json.RawMessage(p.ToolChoice)
+		}
+	default:
+		data[1] = p.Text
+	}
+	return data
 }
 
 // prompt is that of a sample; nil: not known.

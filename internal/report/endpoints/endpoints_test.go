@@ -100,26 +100,8 @@ func read[T any](t *testing.T, dir, name string) (v T) {
 	return v
 }
 
-// A summaryFile has the fields that the checker reads (constants.py, ENDPOINTS_MAPPINGS).
-type summaryFile struct {
-	Issued    int   `json:"n_samples_issued"`
-	Completed int   `json:"n_samples_completed"`
-	Failed    int   `json:"n_samples_failed"`
-	Duration  int64 `json:"duration_ns"`
-	State     string
-	Complete  bool
-	QPS, TPS  float64
-	Window    *int64 `json:"legacy_loadgen_window_duration_ns"`
-	TTFT      series
-	TPOT      series
-	Latency   series
-	Output    series           `json:"output_sequence_lengths"`
-	Finished  map[string]int64 `json:"finish_reason_counts"`
-	RunConfig runConfig        `json:"run_config"`
-}
-
 func TestSummary(t *testing.T) {
-	s := read[summaryFile](t, written(t, loadgen.Server, math.MaxUint32, nil, nil), "performance/result_summary.json")
+	s := read[Summary](t, written(t, loadgen.Server, math.MaxUint32, nil, nil), "performance/result_summary.json")
 	if s.Issued < 700 || s.Completed != s.Issued || s.Failed != 0 || s.State != "complete" || !s.Complete {
 		t.Errorf("%+v", s)
 	}
@@ -127,8 +109,8 @@ func TestSummary(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	rate := float64(s.Completed-1) / time.Duration(*s.Window).Seconds()
-	if math.Abs(s.QPS-rate) > 1e-9 || math.Abs(s.TPS-5*float64(s.Completed)/time.Duration(*s.Window).Seconds()) > 1e-6 {
-		t.Errorf("%g requests/s, %g tokens/s in %v", s.QPS, s.TPS, time.Duration(*s.Window))
+	if math.Abs(*s.QPS-rate) > 1e-9 || math.Abs(*s.TPS-5*float64(s.Completed)/time.Duration(*s.Window).Seconds()) > 1e-6 {
+		t.Errorf("%g requests/s, %g tokens/s in %v", *s.QPS, *s.TPS, time.Duration(*s.Window))
 	}
 	if diff := cmp.Diff(map[string]int64{"stop": 3, "length": 0, "tool_calls": 0, "content_filter": 0, "function_call": 0, "other": 3}, s.Finished); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -137,9 +119,9 @@ func TestSummary(t *testing.T) {
 
 // Every answer takes as long as the others, so that all statistics are the same number.
 func TestStatistics(t *testing.T) {
-	s := read[summaryFile](t, written(t, loadgen.Server, math.MaxUint32, nil, nil), "performance/result_summary.json")
+	s := read[Summary](t, written(t, loadgen.Server, math.MaxUint32, nil, nil), "performance/result_summary.json")
 	for what, c := range map[string]struct {
-		s    series
+		s    Series
 		want float64
 	}{"TTFT": {s.TTFT, 30e6}, "TPOT": {s.TPOT, 10e6}, "latency": {s.Latency, 70e6}, "tokens": {s.Output, 5}} {
 		numbers := []float64{c.s.Min, c.s.Max, c.s.Avg, c.s.Median, c.s.Percentiles["99.9"]}
@@ -155,8 +137,8 @@ func TestStatistics(t *testing.T) {
 func TestLoadPatterns(t *testing.T) {
 	for s, want := range map[loadgen.Scenario][2]string{loadgen.Offline: {"max_throughput", "type: offline\n"}, loadgen.SingleStream: {"concurrency", "target_concurrency: 1\n"}, loadgen.Server: {"poisson", "target_qps: 70\n"}} {
 		dir := written(t, s, math.MaxUint32, nil, nil)
-		r := read[summaryFile](t, dir, "performance/result_summary.json")
-		if r.RunConfig.LoadPattern.Type != want[0] || (r.Window != nil) != (s == loadgen.Server) || r.QPS <= 0 {
+		r := read[Summary](t, dir, "performance/result_summary.json")
+		if r.RunConfig.LoadPattern.Type != want[0] || (r.Window != nil) != (s == loadgen.Server) || *r.QPS <= 0 {
 			t.Errorf("%v: %+v", s, r.RunConfig)
 		}
 		text, err := os.ReadFile(filepath.Join(dir, "config.yaml"))
@@ -170,7 +152,7 @@ func TestLoadPatterns(t *testing.T) {
 
 func TestEvents(t *testing.T) {
 	dir := written(t, loadgen.Server, 3, nil, nil)
-	if s := read[summaryFile](t, dir, "performance/result_summary.json"); s.Failed != 1 || s.Completed != s.Issued-1 {
+	if s := read[Summary](t, dir, "performance/result_summary.json"); s.Failed != 1 || s.Completed != s.Issued-1 {
 		t.Errorf("%d of %d failed", s.Failed, s.Issued)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "events.jsonl"))
@@ -217,15 +199,16 @@ func TestPrompts(t *testing.T) {
 		seen[e.Type+" "+string(e.Data)]++
 	}
 	for _, want := range []string{
-		`sample.issued ["PromptData","a \"b\""]`, `sample.issued ["PromptData",null,[5,6,7]]`, `sample.issued ["PromptData",null,null,[{"role":"user","content":"hi"}]]`,
-		`sample.issued ["PromptData","not counted"]`, `error.generic ["ErrorData","the request failed"]`, "sample.complete null",
+		`sample.issued ["PromptData","a \"b\"",null,null,null,null,null,null]`, `sample.issued ["PromptData",null,[5,6,7],null,null,null,null,null]`,
+		`sample.issued ["PromptData",null,null,[{"role":"user","content":"hi"}],null,null,null,null]`,
+		`sample.issued ["PromptData","not counted",null,null,null,null,null,null]`, `error.generic ["ErrorData","the request failed"]`, "sample.complete null",
 	} {
 		if seen[want] == 0 {
 			t.Errorf("no event is %s: %v", want, seen)
 		}
 	}
 	type inputs struct {
-		Input series `json:"input_sequence_lengths"`
+		Input Series `json:"input_sequence_lengths"`
 	}
 	if s := read[inputs](t, dir, "performance/result_summary.json").Input; s.Min != 3 || s.Max != 12 || s.Median != 4 {
 		t.Errorf("prompts have %g to %g tokens, median %g, want 3 to 12 and 4", s.Min, s.Max, s.Median)
@@ -250,7 +233,7 @@ func TestAccuracy(t *testing.T) {
 
 // The values are numpy's: percentile(…, method="lower"), std(ddof=1).
 func TestSeriesEqualsNumpy(t *testing.T) {
-	s := newSeries([]float64{40, 10, 20, 30, 1000}, false).(*series)
+	s := newSeries([]float64{40, 10, 20, 30, 1000}, false)
 	if s.Median != 30 || s.Percentiles["75.0"] != 40 || s.Percentiles["99.0"] != 40 || s.Percentiles["25.0"] != 20 || s.Percentiles["1.0"] != 10 || s.Avg != 220 || math.Abs(s.StdDev-436.1765697513) > 1e-9 {
 		t.Errorf("%+v", s)
 	}
@@ -292,7 +275,7 @@ func TestBuckets(t *testing.T) {
 		for i := range values {
 			values[i] = c.values()
 		}
-		h := newSeries(values, false).(*series).Histogram
+		h := newSeries(values, false).Histogram
 		total := 0
 		for i, n := range h.Counts {
 			want := 0
@@ -317,7 +300,7 @@ func TestBuckets(t *testing.T) {
 
 // Times of a request count from its issue; one without an answer, or without tokens, has none.
 func TestTallyOmitsFailures(t *testing.T) {
-	var all tally
+	all := tally{failed: (&Run{Results: &report.Results{Generation: &report.Generation{}}}).failed}
 	for _, s := range []loadgen.SampleRecord{
 		{Issued: 10, FirstToken: 30, Completed: 90, Tokens: 4},
 		{Issued: 20, FirstToken: 60, Completed: 60, Tokens: 1},
@@ -386,9 +369,9 @@ func TestWindowOfTheRates(t *testing.T) {
 			completed[e.Sample] = e.Timestamp
 		}
 	}
-	s := read[summaryFile](t, dir, "performance/result_summary.json")
-	if want := slices.Max(slices.Collect(maps.Values(completed))); s.Duration != want || want == completed[last.Sample] {
-		t.Errorf("the duration is %d, want %d; the last request was answered at %d", s.Duration, want, completed[last.Sample])
+	s := read[Summary](t, dir, "performance/result_summary.json")
+	if want := slices.Max(slices.Collect(maps.Values(completed))); *s.Duration != want || want == completed[last.Sample] {
+		t.Errorf("the duration is %d, want %d; the last request was answered at %d", *s.Duration, want, completed[last.Sample])
 	}
 	if want := completed[last.Sample]; s.Window == nil || *s.Window != want { // the first one is issued at 0
 		t.Errorf("the window is %v, want %d", s.Window, want)
@@ -397,8 +380,8 @@ func TestWindowOfTheRates(t *testing.T) {
 
 func TestInterrupted(t *testing.T) {
 	dir := written(t, loadgen.SingleStream, math.MaxUint32, nil, func(r *Run) { r.Test.Interrupted = errors.New("stopped by the user") })
-	s := read[summaryFile](t, dir, "performance/result_summary.json")
-	if s.State != "interrupted" || s.Complete || s.QPS <= 0 {
+	s := read[Summary](t, dir, "performance/result_summary.json")
+	if s.State != "interrupted" || s.Complete || *s.QPS <= 0 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -413,10 +396,72 @@ func TestNoAnswers(t *testing.T) {
 	if err := json.Unmarshal([]byte(b.String()), &s); err != nil {
 		t.Fatal(err)
 	}
-	if s["qps"] != nil || s["tps"] != nil || s["duration_ns"] != nil || s["test_started_at"] != 7e9+5 || fmt.Sprint(s["ttft"], s["latency"]) != "map[] map[]" {
+	if s["qps"] != nil || s["tps"] != nil || s["duration_ns"] != nil || s["test_started_at"] != 0. || fmt.Sprint(s["ttft"], s["output_sequence_lengths"]) != "map[] map[]" {
 		t.Errorf("%v", s)
 	}
 	if fmt.Sprint(s["finish_reason_counts"]) != "map[content_filter:0 function_call:0 length:0 other:0 stop:0 tool_calls:0]" {
 		t.Errorf("%v", s["finish_reason_counts"])
+	}
+}
+
+// keysOf lists the paths of a document, without those in a histogram and those that are named. Numbers in names stand for all.
+func keysOf(v any, prefix string, list *[]string) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if *list = append(*list, prefix+key); key != "histogram" {
+				keysOf(v[key], prefix+key+".", list)
+			}
+		}
+	case []any:
+		for _, one := range v {
+			keysOf(one, prefix, list)
+		}
+	}
+}
+
+// The files have the keys of the official client's own, key by key.
+func TestKeysAreTheOfficialOnes(t *testing.T) {
+	for _, c := range []struct {
+		folder, file string
+		scenario     loadgen.Scenario
+		also         func(*Run)
+		lacks        []string // keys that the official file has, of what is not known here
+	}{
+		{"out_online", SummaryFile, loadgen.Server, nil, nil},
+		{"out_offline", SummaryFile, loadgen.Offline, func(r *Run) { r.Streams = false }, nil},
+		{"out_online", ScoresFile, loadgen.Offline, func(r *Run) {
+			r.Benchmark = "qwen3-vl-235b-a22b"
+			r.Results.Accuracy = &report.Accuracy{Metric: "f1", Value: 0.79, Samples: 8}
+		}, []string{"osl_tokenization_s", "accuracy_scores.osl_tokenize_s"}}, // the tokens are counted while answers come
+	} {
+		var sut loadgen.SUT = system{math.MaxUint32}
+		if c.file == SummaryFile && c.scenario == loadgen.Offline {
+			sut = whole{}
+		}
+		got := []string{}
+		keysOf(read[any](t, writtenOf(t, sut, c.scenario, func(s *loadgen.TestSettings) {
+			if c.file == ScoresFile {
+				s.Mode = loadgen.AccuracyOnly
+			}
+		}, c.also), c.file), "", &got)
+		official := []string{}
+		keysOf(read[any](t, filepath.Join("testdata", c.folder), c.file), "", &official)
+		official = slices.DeleteFunc(official, func(key string) bool { return slices.Contains(c.lacks, key) })
+		if diff := cmp.Diff(official, got); diff != "" {
+			t.Errorf("%s of %s (-official +ours):\n%s", c.file, c.folder, diff)
+		}
+	}
+}
+
+// whole answers after 20 ms, without a first token.
+type whole struct{ system }
+
+func (whole) IssueQuery(q loadgen.Query) {
+	for _, sample := range q.Samples {
+		go func() {
+			time.Sleep(20 * time.Millisecond)
+			q.Complete([]loadgen.QuerySampleResponse{{ID: sample.ID, NTokens: 5}})
+		}()
 	}
 }

@@ -14,11 +14,11 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 )
 
-// A summary is result_summary.json (metrics/report.py, Report).
-type summary struct {
+// A Summary is result_summary.json (metrics/report.py, Report).
+type Summary struct {
 	Version   string  `json:"version"`
 	GitSHA    *string `json:"git_sha"`
-	Started   int64   `json:"test_started_at"`
+	Started   int64   `json:"test_started_at"` // always 0 in that program
 	Issued    int     `json:"n_samples_issued"`
 	Completed int     `json:"n_samples_completed"`
 	Failed    int     `json:"n_samples_failed"`
@@ -26,30 +26,52 @@ type summary struct {
 	State     string  `json:"state"`
 	Complete  bool    `json:"complete"`
 
-	TTFT    any `json:"ttft"`
-	TPOT    any `json:"tpot"`
-	Latency any `json:"latency"`
-	Output  any `json:"output_sequence_lengths"`
-	Input   any `json:"input_sequence_lengths"`
+	TTFT    Series `json:"ttft"`
+	TPOT    Series `json:"tpot"`
+	Latency Series `json:"latency"`
+	Output  Series `json:"output_sequence_lengths"`
+	Input   Series `json:"input_sequence_lengths"`
 
 	Window    *int64           `json:"legacy_loadgen_window_duration_ns"`
 	QPS       *float64         `json:"qps"`
 	TPS       *float64         `json:"tps"`
 	Finished  map[string]int64 `json:"finish_reason_counts"`
-	RunConfig runConfig        `json:"run_config"`
+	RunConfig RunConfig        `json:"run_config"`
 }
 
-// A runConfig identifies a run.
-type runConfig struct {
-	LoadPattern   loadPattern `json:"load_pattern"`
+// A RunConfig identifies a run.
+type RunConfig struct {
+	LoadPattern   LoadPattern `json:"load_pattern"`
+	WarmUp        warmUp      `json:"warmup"`
 	SchedulerSeed uint64      `json:"scheduler_random_seed"`
 	DataSeed      uint64      `json:"dataloader_random_seed"`
 }
 
-type loadPattern struct {
+// A LoadPattern says how requests are issued.
+type LoadPattern struct {
 	Type        string   `json:"type"`
 	TargetQPS   *float64 `json:"target_qps"`
 	Concurrency *int     `json:"target_concurrency"`
+	LegacyRates *bool    `json:"use_legacy_loadgen_qps_metrics,omitempty"` // of poisson
+}
+
+// A warmUp is the requests before the clock. Here they are those of the harness, which are answered before the test begins, and
+// which no seed draws.
+type warmUp struct {
+	Enabled  bool   `json:"enabled"`
+	Requests *int   `json:"n_requests"`
+	Salt     bool   `json:"salt"`
+	Drain    bool   `json:"drain"`
+	Seed     uint64 `json:"warmup_random_seed"`
+}
+
+// warmUp is that of the run.
+func (r *Run) warmUp() warmUp {
+	n := r.Results.Backend.WarmUp.Runs
+	if n == 0 {
+		return warmUp{}
+	}
+	return warmUp{Enabled: true, Requests: &n, Drain: true}
 }
 
 // The words of the program for how requests are issued.
@@ -60,16 +82,16 @@ const (
 )
 
 // pattern is the program's word for a scenario.
-func (r *Run) pattern() loadPattern {
+func (r *Run) pattern() LoadPattern {
 	s := &r.Test.Effective
-	one := 1
+	one, yes := 1, true
 	switch s.Scenario {
 	case loadgen.Server:
-		return loadPattern{Type: poisson, TargetQPS: &s.TargetQPS}
+		return LoadPattern{Type: poisson, TargetQPS: &s.TargetQPS, LegacyRates: &yes}
 	case loadgen.Offline:
-		return loadPattern{Type: maxThroughput}
+		return LoadPattern{Type: maxThroughput}
 	}
-	return loadPattern{Type: concurrency, Concurrency: &one}
+	return LoadPattern{Type: concurrency, Concurrency: &one}
 }
 
 // A tally gathers the numbers of samples.
@@ -77,6 +99,7 @@ type tally struct {
 	ttft, tpot, latency, output []float64
 	issued                      int
 	first, last, lastIssued     time.Duration // issue of the first request; the last completion; completion of the request that was issued last
+	failed                      func(loadgen.SampleRecord) bool
 }
 
 // add adds a sample. Times count from its issue.
@@ -85,13 +108,15 @@ func (t *tally) add(s loadgen.SampleRecord) {
 		t.first = s.Issued
 	}
 	t.issued++
-	if failed(s) {
+	if t.failed(s) {
 		t.lastIssued = 0
 		return
 	}
 	t.last, t.lastIssued = max(t.last, s.Completed), s.Completed
 	t.latency = append(t.latency, float64(s.Completed-s.Issued))
-	t.output = append(t.output, float64(s.Tokens))
+	if s.Tokens > 0 {
+		t.output = append(t.output, float64(s.Tokens))
+	}
 	if s.FirstToken < 0 {
 		return
 	}
@@ -101,8 +126,17 @@ func (t *tally) add(s loadgen.SampleRecord) {
 	}
 }
 
-// failed reports whether a request has no answer.
-func failed(s loadgen.SampleRecord) bool { return s.Completed < 0 || s.Tokens < 1 }
+// failed reports whether a request has no answer: it was never completed or, where answers are tokens, has none.
+func (r *Run) failed(s loadgen.SampleRecord) bool {
+	return s.Completed < 0 || r.Results.Generation != nil && s.Tokens < 1
+}
+
+// measure gathers the numbers of the samples of the test.
+func (r *Run) measure() *tally {
+	t := &tally{failed: r.failed}
+	r.each(t.add)
+	return t
+}
 
 // each passes the samples of the test.
 func (r *Run) each(f func(loadgen.SampleRecord)) {
@@ -114,9 +148,8 @@ func (r *Run) each(f func(loadgen.SampleRecord)) {
 }
 
 // summary gathers the numbers of a run.
-func (r *Run) summary() summary {
-	var t tally
-	r.each(t.add)
+func (r *Run) summary() *Summary {
+	t := r.measure()
 	var inputs []float64 // lengths of prompts, as far as they are known
 	r.each(func(s loadgen.SampleRecord) {
 		p := r.prompt(s)
@@ -130,13 +163,13 @@ func (r *Run) summary() summary {
 			}
 		}
 	})
-	s := summary{
-		Version: r.Program, Started: r.Test.StartTime.UnixNano(), Issued: t.issued, Completed: len(t.latency), Failed: t.issued - len(t.latency),
+	s := &Summary{
+		Version: r.Program, Issued: t.issued, Completed: len(t.latency), Failed: t.issued - len(t.latency),
 		State: "complete",
-		TTFT:  newSeries(t.ttft, true), TPOT: newSeries(t.tpot, true), Latency: newSeries(t.latency, true),
+		TTFT:  newSeries(t.ttft, r.Streams), TPOT: newSeries(t.tpot, r.Streams), Latency: newSeries(t.latency, true),
 		Output: newSeries(t.output, false), Input: newSeries(inputs, false),
 		Finished:  map[string]int64{"stop": 0, "length": 0, "tool_calls": 0, "content_filter": 0, "function_call": 0, "other": 0},
-		RunConfig: runConfig{r.pattern(), r.Test.Effective.ScheduleRNGSeed, r.Test.Effective.SampleIndexRNGSeed},
+		RunConfig: RunConfig{r.pattern(), r.warmUp(), r.Test.Effective.ScheduleRNGSeed, r.Test.Effective.SampleIndexRNGSeed},
 	}
 	if r.Test.Interrupted != nil {
 		s.State = "interrupted"
@@ -162,24 +195,33 @@ func (r *Run) summary() summary {
 		s.Window, window, answers = &w, w, answers-1
 	}
 	if window > 0 {
-		qps, tps := answers/time.Duration(window).Seconds(), floats.Sum(t.output)/time.Duration(window).Seconds()
-		s.QPS, s.TPS = &qps, &tps
+		qps := answers / time.Duration(window).Seconds()
+		s.QPS = &qps
+		if len(t.output) > 0 {
+			tps := floats.Sum(t.output) / time.Duration(window).Seconds()
+			s.TPS = &tps
+		}
 	}
 	return s
 }
 
-// A series is the spread of values (Report, _series_to_metric_dict).
-type series struct {
+// A Series is the spread of values (Report, _series_to_metric_dict).
+type Series struct {
+	*Spread // nil: there were no values
+	// EarlyStopping are LoadGen's estimates at the percentiles from the median on, of tails; nil of one: too few values.
+	EarlyStopping map[string]*float64 `json:"early_stopping_percentiles,omitempty"`
+}
+
+// A Spread has numbers of values. Times are nanoseconds.
+type Spread struct {
 	Total       float64            `json:"total"`
 	Min         float64            `json:"min"`
 	Max         float64            `json:"max"`
 	Median      float64            `json:"median"`
 	Avg         float64            `json:"avg"`
 	StdDev      float64            `json:"std_dev"`
-	Percentiles map[string]float64 `json:"percentiles"`
-	// EarlyStopping are LoadGen's estimates at the percentiles from the median on; nil of one: too few values.
-	EarlyStopping map[string]*float64 `json:"early_stopping_percentiles,omitempty"`
-	Histogram     buckets             `json:"histogram"`
+	Percentiles map[string]float64 `json:"percentiles"` // by "99.9", "99.0", …
+	Histogram   buckets            `json:"histogram"`
 }
 
 // buckets are the values between edges that grow by the same factor.
@@ -205,15 +247,26 @@ func key(p float64) string {
 	return text
 }
 
-// newSeries describes values, which it sorts; an empty object without values. Tails have early stopping.
-func newSeries(values []float64, tail bool) any {
+// newSeries describes values, which it sorts. Tails have early stopping.
+func newSeries(values []float64, tail bool) (s Series) {
 	n := len(values)
-	if n == 0 {
-		return struct{}{}
-	}
 	slices.Sort(values)
-	s := &series{Min: values[0], Max: values[n-1], Percentiles: map[string]float64{}, Histogram: histogram(values)}
-	s.Total = floats.Sum(values)
+	if tail {
+		s.EarlyStopping = map[string]*float64{}
+		for _, p := range percentiles {
+			if p < median {
+				continue
+			}
+			s.EarlyStopping[key(p)] = nil
+			if rank, _, ok := loadgen.EstimateRank(uint64(n), p/100); ok { // as SingleStream
+				s.EarlyStopping[key(p)] = &values[rank]
+			}
+		}
+	}
+	if n == 0 {
+		return s
+	}
+	s.Spread = &Spread{Total: floats.Sum(values), Min: values[0], Max: values[n-1], Percentiles: map[string]float64{}, Histogram: histogram(values)}
 	s.Avg, s.StdDev = stat.MeanStdDev(values, nil)
 	if n == 1 {
 		s.StdDev = 0
@@ -222,19 +275,6 @@ func newSeries(values []float64, tail bool) any {
 		s.Percentiles[key(p)] = values[int(math.Floor(p/100*float64(n-1)))] // numpy's "lower"
 	}
 	s.Median = s.Percentiles[key(median)]
-	if !tail {
-		return s
-	}
-	s.EarlyStopping = map[string]*float64{}
-	for _, p := range percentiles {
-		if p < median {
-			continue
-		}
-		s.EarlyStopping[key(p)] = nil
-		if rank, _, ok := loadgen.EstimateRank(uint64(n), p/100); ok { // as SingleStream
-			s.EarlyStopping[key(p)] = &values[rank]
-		}
-	}
 	return s
 }
 

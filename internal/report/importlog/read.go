@@ -30,7 +30,13 @@ func Read(dir string, about About) (*report.Results, error) {
 		return nil, fmt.Errorf("%s names its model and rules: expected neither for such a run", filepath.Join(dir, report.FileName))
 	case !errors.Is(err, report.ErrNoRun):
 		return r, err
-	case !fileio.Exists(filepath.Join(dir, mlperflog.DetailFile)) && !fileio.Exists(filepath.Join(dir, mlperflog.SummaryFile)):
+	case fileio.Exists(filepath.Join(dir, mlperflog.DetailFile)), fileio.Exists(filepath.Join(dir, mlperflog.SummaryFile)):
+	case OfClient(dir):
+		if r, err = readClient(dir, about); err == nil {
+			userinput.Lines(r)
+		}
+		return r, err
+	default:
 		return nil, fmt.Errorf("%w, and no %s", err, mlperflog.DetailFile)
 	}
 	l, err := open(dir)

@@ -122,8 +122,14 @@ func (c context) compare(l *logs) (limitations report.Limitations, notes []strin
 	if err != nil {
 		return nil, []string{fmt.Sprintf("the settings are not compared with rules: %v", err)}
 	}
+	limitations, notes = c.remarks(differences, l.origin)
+	return limitations, append(notes, official.Warnings...)
+}
+
+// remarks are differences as limitations, and as notes where nothing is easier or the division allows it.
+func (c context) remarks(differences []config.Difference, origin func(key string) string) (limitations report.Limitations, notes []string) {
 	for _, d := range differences {
-		d.Origin, d.Role = l.origin(d.Key), limitation.Log
+		d.Origin, d.Role = origin(d.Key), limitation.Log
 		switch {
 		case d.Allowed:
 			notes = append(notes, report.Remark(d.Limitation(), c.division.String()))
@@ -133,7 +139,7 @@ func (c context) compare(l *logs) (limitations report.Limitations, notes []strin
 			notes = append(notes, report.Remark(d.Limitation(), ""))
 		}
 	}
-	return limitations, append(notes, official.Warnings...)
+	return limitations, notes
 }
 
 // differences returns the official settings, and the differences of the requested ones from them.

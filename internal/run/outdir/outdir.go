@@ -20,6 +20,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/machine/power"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/report/endpoints"
 	"github.com/mlperf-go/mlperf/internal/report/page"
 )
 
@@ -41,7 +42,8 @@ func (e *ExistsError) Error() string {
 
 // files are the names of the files that a run writes, beside the conf files.
 func files() []string {
-	return append(peak.TestFiles(), page.FileName, harness.AccuracyFile, harness.PeakFile, power.SamplesFile)
+	return append(peak.TestFiles(), page.FileName, harness.AccuracyFile, harness.PeakFile, power.SamplesFile,
+		endpoints.Folder+"/"+endpoints.ConfigFile, endpoints.Folder+"/"+endpoints.SummaryFile)
 }
 
 // Check returns an ExistsError if a folder has the results of a run, or anything else where a run writes. Conf files of the same

@@ -44,11 +44,21 @@ type Request struct {
 	Readme      string // file that says how the benchmark was run, for the README of each result; empty: the command of the run
 	Deviations  string // open: file that says how the model differs from closed; empty: a placeholder
 
+	// Logs chooses the files of results on servers of text whose benchmarks v6.1 also takes without LoadGen's logs: Endpoints, those of
+	// mlcommons/endpoints, or LoadGen. Empty: Endpoints where the runs have them.
+	Logs string
+
 	Infer  bool // infer results of scenarios without runs from others, where the rules allow it
 	Newest bool // take the newest of several runs of the same; else they are an error
 	Add    bool // to an existing tree
 	Force  bool // replace the tree, or with Add its results
 }
+
+// The words of Request.Logs.
+const (
+	Endpoints = "endpoints"
+	LoadGen   = "loadgen"
+)
 
 // A Built tree.
 type Built struct {
@@ -148,6 +158,9 @@ func (b *builder) check() (err error) {
 	}
 	if !slices.Contains(rounds.Divisions(), b.Division) {
 		return userinput.Invalid("division", b.Division, "closed, open or network")
+	}
+	if !slices.Contains([]string{"", Endpoints, LoadGen}, b.Logs) {
+		return userinput.Invalid("logs", b.Logs, Endpoints+" or "+LoadGen)
 	}
 	b.Implementation = cmp.Or(b.Implementation, "mlperf")
 	for name, value := range map[string]string{"submitter": b.Submitter, "system": b.System, "implementation": b.Implementation,

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
+	"github.com/mlperf-go/mlperf/internal/submission/compliance"
 	"github.com/mlperf-go/mlperf/internal/submission/truncate"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
@@ -53,7 +54,11 @@ func (b *builder) place(ctx context.Context, r *result) error {
 		}
 	}
 	to := b.folder("results", r)
-	if err := errors.Join(
+	if r.summary != nil {
+		if err := b.placeEndpoints(ctx, r, to); err != nil {
+			return err
+		}
+	} else if err := errors.Join(
 		b.copyLogs(ctx, r.performance.folder, to+"/performance/run_1"),
 		b.copyPower(ctx, r.performance.folder, to+"/performance"),
 		b.copyLogs(ctx, r.accuracy.folder, to+"/accuracy"),
@@ -69,7 +74,11 @@ func (b *builder) place(ctx context.Context, r *result) error {
 		}
 	}
 	for _, test := range r.tests {
-		if err := b.placeTest(ctx, test, b.folder("compliance", r)+"/"+test.test); err != nil {
+		place, name := b.placeTest, test.test
+		if filepath.Base(test.folder) == compliance.AuditFolder {
+			place, name = b.copyAudit, compliance.AuditFolder
+		}
+		if err := place(ctx, test, b.folder("compliance", r)+"/"+name); err != nil {
 			return err
 		}
 	}

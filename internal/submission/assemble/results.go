@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/report/endpoints"
 )
 
 // A result is made from runs and becomes the folder of a scenario.
@@ -22,7 +23,8 @@ type result struct {
 	benchmark, scenario   string
 	performance, accuracy *run
 	tests                 []*run
-	from                  *result // of the scenario that it is inferred from; nil: measured
+	from                  *result            // of the scenario that it is inferred from; nil: measured
+	summary               *endpoints.Summary // of a result with the files of mlcommons/endpoints; nil: it has LoadGen's logs
 }
 
 func (r *result) name() string { return r.benchmark + " " + r.scenario }
@@ -143,7 +145,7 @@ func (b *builder) choose(r *result, parts map[string][]*run) error {
 			}
 		}
 	}
-	return nil
+	return b.chooseFiles(r)
 }
 
 // chooseRun chooses the run for a part of a result.
@@ -210,15 +212,20 @@ func (b *builder) refuse(r *run, part string) string {
 	for _, l := range r.results.Limitations { // they name each setting that is easier than the rules of the division
 		switch {
 		case l.ID == limitation.Unofficial, l.ID == limitation.BuiltInModel,
-			l.ID == limitation.UnknownModel && (b.Division == "open" || strings.TrimSpace(b.ModelSource) != ""),
+			sourceStated(l) && (b.Division == "open" || strings.TrimSpace(b.ModelSource) != ""),
 			l.ID == limitation.Setting && l.Role == limitation.AuditConf && slices.Contains(auditSettings[part], l.Key):
 			continue
-		case l.ID == limitation.UnknownModel:
+		case sourceStated(l):
 			return "it has a limitation: " + report.Sentence(l) + ": state where the file comes from by --model-source"
 		}
 		return "it has a limitation: " + report.Sentence(l)
 	}
 	return ""
+}
+
+// sourceStated reports whether a limitation is about where the model comes from, which the submitter may state.
+func sourceStated(l limitation.Limitation) bool {
+	return l.ID == limitation.UnknownModel || l.ID == limitation.ServersModel
 }
 
 // infer adds the results of scenarios that an edge system needs and that have no runs, from those that the rules allow:
@@ -276,6 +283,10 @@ func (r *result) value(b *builder) (value float64, unit string, err error) {
 			err = fmt.Errorf("%s cannot be inferred from %s: %s has too few queries", r.name(), r.from.scenario, log.Name)
 		}
 		return value, unit, err
+	}
+	if r.summary != nil {
+		value, unit = r.endpointValue(unit)
+		return value, unit, nil
 	}
 	scenario := r.logged()
 	value, err = log.Float(cmp.Or(model.Metric[scenario], b.round.Metric[scenario]))

@@ -17,6 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/submission/compliance"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -58,8 +59,13 @@ func (b *builder) find(ctx context.Context) error {
 // look looks for a run or a test in one folder.
 func (b *builder) look(folder string) error {
 	logs, test := folder, ""
-	if name := filepath.Base(folder); testFolder.MatchString(name) && len(fileio.Glob(folder, "verify_*.txt")) > 0 {
+	switch name := filepath.Base(folder); {
+	case name == compliance.AuditFolder && fileio.Exists(filepath.Join(folder, compliance.AuditFile)):
+		test = compliance.CachingTest
+	case testFolder.MatchString(name) && len(fileio.Glob(folder, "verify_*.txt")) > 0:
 		test = name
+	}
+	if test != "" {
 		// Package compliance has the logs, and the results beside them, in another folder.
 		if logs = filepath.Join(filepath.Dir(folder), "runs", test); !hasLog(logs) {
 			logs = filepath.Join(folder, "performance", "run_1")

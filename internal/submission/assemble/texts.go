@@ -42,7 +42,10 @@ func (b *builder) describe(r *result) error {
 	}
 	values := r.measurements(b.Division)
 	maps.Copy(values, b.Measurements)
-	return errors.Join(b.writeJSON(folder+"/"+name, values), b.write(folder+"/user.conf", conf), b.write(folder+"/README.md", []byte(readme)))
+	if r.summary == nil { // other clients have no user.conf
+		err = b.write(folder+"/user.conf", conf)
+	}
+	return errors.Join(err, b.writeJSON(folder+"/"+name, values), b.write(folder+"/README.md", []byte(readme)))
 }
 
 func (b *builder) writeJSON(path string, values map[string]string) error {
@@ -98,9 +101,11 @@ func (b *builder) readme(r *result) (string, error) {
 	}
 	in, be := run.Input, run.Backend
 	fmt.Fprintf(&w, "- Program: %s, which is not an official LoadGen\n", run.Program)
-	fmt.Fprintf(&w, "- Model: %s, SHA-256 %s, precision %s\n", filepath.Base(in.ModelPath), in.ModelSHA256, cmp.Or(in.Precision, report.NotKnown))
+	if in.ModelPath != "" {
+		fmt.Fprintf(&w, "- Model: %s, SHA-256 %s, precision %s\n", filepath.Base(in.ModelPath), in.ModelSHA256, cmp.Or(in.Precision, report.NotKnown))
+	}
 	for _, l := range run.Limitations {
-		if l.ID == limitation.UnknownModel {
+		if sourceStated(l) {
 			fmt.Fprintf(&w, "- Model: %s. The submitter states its source: %s\n", report.Sentence(l), cmp.Or(b.ModelSource, report.NotKnown))
 		}
 	}

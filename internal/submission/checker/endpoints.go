@@ -142,8 +142,9 @@ func (c *resultCheck) addRate(log *runLog) {
 type scoredSet struct {
 	score   any // nil: none
 	samples int64
-	inline  bool // scored during the performance run, which is not the accuracy
-	broken  bool // not complete, or answers are missing
+	repeats int64 // how often each question is asked; 0: not known
+	inline  bool  // scored during the performance run, which is not the accuracy
+	broken  bool  // not complete, or answers are missing
 }
 
 // addScores adds the first score, and how many samples were scored: the sum of all data sets for accuracy.
@@ -156,6 +157,7 @@ func (c *resultCheck) addScores(log *runLog) error {
 		Scores *[]struct {
 			Type    any                        `json:"dataset_type"`
 			Samples json.RawMessage            `json:"total_samples"`
+			Repeats json.RawMessage            `json:"num_repeats"`
 			Counts  map[string]json.RawMessage `json:"response_counts"`
 			Score   json.RawMessage            `json:"score"`
 			Whole   any                        `json:"complete"`
@@ -206,6 +208,9 @@ func (c *resultCheck) addScores(log *runLog) error {
 		}
 		samples, known = samples+n, true
 		c.sets[i].samples = n
+		if v, err := parseJSON(set.Repeats); err == nil {
+			c.sets[i].repeats, _ = v.(int64)
+		}
 	}
 	if known {
 		log.entries["effective_accuracy_sample_count"] = mlperflog.Entry{Value: samples}

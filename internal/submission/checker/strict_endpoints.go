@@ -9,9 +9,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
 )
 
-// asFractions are the models whose scores mlcommons/endpoints writes as fractions, whatever the scale of their targets.
-var asFractions = []string{"qwen3-vl-235b-a22b", "qwen3.6-27b", "wan-2.2-t2v-a14b", "gpt-oss-120b"}
-
 // strictEndpoint judges of a result without LoadGen what the official checker does not look at.
 func (c *resultCheck) strictEndpoint() {
 	log := c.performance
@@ -62,7 +59,7 @@ func (c *resultCheck) leastQueries() int64 {
 	return least
 }
 
-// strictScores judges the mean score over all samples of the data sets that are the accuracy.
+// strictScores judges the mean score over all questions of the data sets that are the accuracy.
 func (c *resultCheck) strictScores() {
 	path := c.accuracy.path
 	first := slices.IndexFunc(c.sets, func(s scoredSet) bool { return s.score != nil })
@@ -95,7 +92,7 @@ func (c *resultCheck) strictScores() {
 
 func (c *resultCheck) strictScore(path string, m rounds.Metric, sets []scoredSet) {
 	most, target := 100.0, m.Bound
-	if slices.Contains(asFractions, c.model) {
+	if rounds.InFractions(c.model) {
 		most = 1
 		if target > 1 {
 			target /= 100
@@ -115,7 +112,7 @@ func (c *resultCheck) strictScore(path string, m rounds.Metric, sets []scoredSet
 		}
 		weight := 1.0
 		if weighted {
-			weight = float64(set.samples)
+			weight = float64(set.samples) / float64(max(1, set.repeats)) // a question that is repeated counts once (eval_mlperf_accuracy.py)
 		}
 		sum, weights = sum+v*weight, weights+weight
 	}

@@ -43,6 +43,7 @@ type runner struct {
 	Request
 	version  string // of the rules
 	model    string // of the catalogue
+	scenario loadgen.Scenario
 	observer run.Observer
 	dataset  string   // of the last run
 	kept     bool     // the last run was in its folder already
@@ -88,6 +89,9 @@ func (r *runner) test(ctx context.Context) (*Verdict, error) {
 	if err := r.prepare(); err != nil {
 		return nil, err
 	}
+	if r.asksServers() {
+		return r.audit(ctx)
+	}
 	steps := []func(context.Context) error{r.runPerformance, r.runAccuracy, r.runTest}
 	switch {
 	case r.Test == test03:
@@ -118,7 +122,7 @@ func (r *runner) test(ctx context.Context) (*Verdict, error) {
 // folder is where a run goes.
 func (r *runner) folder(run string) string { return filepath.Join(r.Output, "runs", run) }
 
-// prepare refuses a wrong request before anything runs, and finds out the model.
+// prepare refuses a wrong request before anything runs, and finds out the model and the scenario.
 func (r *runner) prepare() (err error) {
 	if r.Test, r.version, err = lookup(r.Test, r.Rules); err != nil {
 		return err
@@ -140,7 +144,7 @@ func (r *runner) prepare() (err error) {
 	if err != nil {
 		return err
 	}
-	r.model = resolved.Request.Model
+	r.model, r.scenario = resolved.Request.Model, resolved.Settings.Scenario
 	r.Options.Model = r.model
 	if r.Test >= test06 { // logs of other models have nothing to check
 		needs, err := Needs(r.version, r.model, "")
@@ -155,8 +159,11 @@ func (r *runner) prepare() (err error) {
 		r.Output = filepath.Join(outdir.Root, r.model, strings.ToLower(resolved.ScenarioName()), "audit", time.Now().Format("20060102-150405"))
 	}
 	names := []string{r.Test}
-	if twoRuns(r.Test, r.version) {
+	switch {
+	case twoRuns(r.Test, r.version):
 		names = []string{test04A, test04B}
+	case r.asksServers():
+		names = []string{AuditFolder}
 	}
 	for _, name := range names {
 		if _, err := os.Stat(filepath.Join(r.Output, name)); err == nil && !r.Force {
