@@ -27,7 +27,8 @@ func newAudit() *cobra.Command {
 TEST01 compares the responses of a performance run with those of the accuracy run; if
 they vary, it compares scores of the same samples. TEST04 repeats one sample, which must
 not be faster; before v2.1 it is two runs, TEST04-A with all samples different and
-TEST04-B. TEST05, of the rules to v4.1, takes other seeds, which must not be slower.
+TEST04-B, and for servers of text in v6.1 the audit of mlcommons/endpoints, whose files go
+to the folder audit. TEST05, of the rules to v4.1, takes other seeds, which must not be slower.
 TEST06 looks at first tokens, ends and lengths of answers, TEST07 at their score in
 performance mode, which --accuracy-script prints, TEST09 at their length, and TEST08 at
 the entropy of recommendations.

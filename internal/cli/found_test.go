@@ -22,7 +22,7 @@ answer-tokens anyway arena arrivals audit-conf backend bandwidth box-order box-p
 clip-text-model clip-tokenizer concurrency confidence connections context conversation-delay conversation-num conversation-turns cooldown count dataset-path dataset-percentage dataset-size day-23-file description deviations cool-down
 device device-memory division drain drop-empty-images dry-run dtype duration endpoint eos exclude exclude-op execution extra-body fail-if format
 free-dimension from full-size graph-optimization help help-all ids-path implementation inception-model infer input inputs-per-request instances inter-threads
-intra-threads issue-priority issue-same issue-same-index issue-unique json keep-archives label-data-dir label-map label-offset layout livecodebench log
+intra-threads issue-priority issue-same issue-same-index issue-unique json keep-archives label-data-dir label-map label-offset layout livecodebench log logs
 margin markdown max-batch-delay max-batchsize max-duration max-examples max-image-pixels max-problems max-query-count max-queue max-tokens
 measurement memory-pattern method min-duration min-query-count min-tokens min-score mlperf-conf mode model model-name model-output model-path
 model-source name neighbor-seed network network-end newest no-accuracy no-memmap no-report no-score only ort-log output-transposed pad pairs part peak peer per-tensor

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/endpoints"
+	"github.com/mlperf-go/mlperf/internal/submission/compliance"
 )
 
 // A result is made from runs and becomes the folder of a scenario.
@@ -177,6 +179,9 @@ func (b *builder) chooseRun(part string, list []*run) (*run, error) {
 var auditSettings = map[string][]string{
 	"TEST01": {"accuracy_log_rng_seed", "accuracy_log_sampling_target"},
 	"TEST04": {"performance_issue_unique", "performance_issue_same", "performance_issue_same_index", "min_query_count"},
+	// TEST04 on servers, which has a number of requests
+	compliance.AuditFolder: {"performance_issue_unique", "performance_issue_same", "performance_issue_same_index", "min_query_count", "max_query_count",
+		"min_duration", "performance_sample_count_override", "sample_concatenate_permutation"},
 	"TEST05": {"test05"},
 	"TEST06": {"accuracy_log_rng_seed", "accuracy_log_sampling_target", "min_query_count", "min_duration", "sample_concatenate_permutation"},
 	"TEST07": {"performance_sample_count_override", "accuracy_log_rng_seed", "accuracy_log_sampling_target", "min_query_count", "min_duration", "sample_concatenate_permutation", "performance_issue_unique"},
@@ -209,10 +214,14 @@ func (b *builder) refuse(r *run, part string) string {
 	case in.BuiltIn && b.Division != "open":
 		return report.Sentence(limitation.Limitation{ID: limitation.BuiltInModel})
 	}
+	if filepath.Base(r.folder) == compliance.AuditFolder {
+		part = compliance.AuditFolder
+	}
 	for _, l := range r.results.Limitations { // they name each setting that is easier than the rules of the division
 		switch {
 		case l.ID == limitation.Unofficial, l.ID == limitation.BuiltInModel,
 			sourceStated(l) && (b.Division == "open" || strings.TrimSpace(b.ModelSource) != ""),
+			l.ID == limitation.SamplesInMemory && part == compliance.AuditFolder,
 			l.ID == limitation.Setting && l.Role == limitation.AuditConf && slices.Contains(auditSettings[part], l.Key):
 			continue
 		case sourceStated(l):

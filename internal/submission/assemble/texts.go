@@ -367,7 +367,7 @@ func (b *builder) bandwidth(_ context.Context, results []*result) error {
 
 // needs returns the bandwidth by the rules' formula.
 func (b *builder) needs(r *result, rate float64) string {
-	m, err := models.Lookup(r.benchmark)
+	m, err := models.LookupAny(r.benchmark)
 	if err != nil {
 		return fmt.Sprintf("%s; %s", units.Text(rate, "/s"), checker.Placeholder("the bandwidth of this model"))
 	}
