@@ -18,6 +18,7 @@
 //	texts.go                summaries: ROUGE (rouge.go, porter.go)
 //	longcontext.go, mixtral.go, reasoning.go   texts, numbers, programs and reasoned answers
 //	images.go               images made from texts: CLIP and FID
+//	products.go             categories of products: hierarchical F1
 //
 // log.go reads accuracy logs, json.go ground truth, numpy.go adds as NumPy does, resample.go scores sets of samples for a
 // paired bootstrap.

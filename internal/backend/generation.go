@@ -41,6 +41,8 @@ type Texts struct {
 	// OnlyOfficial says that requests have the fields of the client of mlcommons/endpoints, and no others.
 	OnlyOfficial bool
 	MayBeEmpty   bool // an answer without a text is one, and not a failure
+	// ServerSampling says that requests have no temperature: the server draws tokens at its own.
+	ServerSampling bool
 
 	// Tokenize is the model's tokenizer; nil: there is none here. It may be called from several goroutines at once.
 	Tokenize func(text []byte) ([]int32, error)

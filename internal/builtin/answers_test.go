@@ -92,6 +92,7 @@ func TestDataSetsThatNeedNoEngineAreMade(t *testing.T) {
 		model      workload.Model
 	}{
 		{"questions", "tokenizer.json", workload.Model{Name: "q", Dataset: "deepseek-r1", BuiltIn: workload.Questions{Samples: 4, Form: "deepseek-r1"}}},
+		{"products", "train-00000-of-00001.parquet", workload.Model{Name: "p", Dataset: productCatalogue, BuiltIn: workload.Questions{Samples: 4}}},
 		{"talk", "dev-all-repack.json", lookupModel(t, "whisper")},
 		{"captions", "captions/captions_source.tsv", lookupModel(t, "stable-diffusion-xl")},
 		{"prompts", "tokenizer.json", lookupModel(t, "llama3.1-8b")},

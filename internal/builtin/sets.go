@@ -46,6 +46,7 @@ func sets() map[string]func(Maker, workload.Model) (set, error) {
 		"deepseek-r1":         of(Maker.questionSet),
 		"gpt-oss-120b":        of(Maker.questionSet),
 		"llama3.1-405b":       of(Maker.questionSet),
+		productCatalogue:      of(Maker.productSet),
 		"coco-2014-captions":  of(Maker.captionSet),
 		"igbh":                of(Maker.graphSet),
 		"waymo":               of(Maker.frameSet),
@@ -77,6 +78,15 @@ func (m Maker) set(model workload.Model) (set, error) {
 func (m Maker) questionSet(_ workload.Model, q workload.Questions) (set, error) {
 	spec := synth.QuestionSpec{Seed: synth.Seed, Questions: m.samples(q.Samples), Form: q.Form}
 	return set{spec.Key(), spec.Questions, func(ctx context.Context, dir string) error { return synth.WriteQuestions(ctx, dir, spec) }}, nil
+}
+
+// productCatalogue is the data set of Qwen3-VL.
+const productCatalogue = "shopify-product-catalogue"
+
+// productSet is the catalogue of products with pictures.
+func (m Maker) productSet(_ workload.Model, q workload.Questions) (set, error) {
+	spec := synth.ProductSpec{Seed: synth.Seed, Products: m.samples(q.Samples)}
+	return set{spec.Key(), spec.Products, func(ctx context.Context, dir string) error { return synth.WriteProducts(ctx, dir, spec) }}, nil
 }
 
 // imageNetSet is the data set of pictures of things, one to each.

@@ -56,9 +56,7 @@ func ParseDivision(name string) (Division, error) {
 // Differences compares settings with those of the rules, field by field. The settings are
 // those of r or what became of them: a bound may have been raised by measuring.
 func (r *Resolved) Differences(s settings, division Division) ([]Difference, error) {
-	model := r.model
-	model.Name = r.ConfName // of the interactive variant, too
-	official, err := Resolve(Request{Model: model, Scenario: s.Scenario, Rules: r.Rules})
+	official, err := resolve(Request{Model: r.model, Scenario: s.Scenario, Rules: r.Rules})
 	if err != nil {
 		return nil, err
 	}

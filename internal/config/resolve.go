@@ -14,10 +14,9 @@ import (
 
 // A Request is everything that decides the settings of a test. All fields but Scenario may be empty.
 type Request struct {
-	Model       Model
-	Known       []string // further names of models, without a warning
-	Interactive bool     // the stricter limits of the model's interactive variant
-	Scenario    loadgen.Scenario
+	Model    Model
+	Known    []string // further names of models, without a warning
+	Scenario loadgen.Scenario
 
 	Rules      *RuleSet // nil: the newest
 	MLPerfConf *Conf    // replaces that of the rule set
@@ -96,9 +95,16 @@ func Resolve(q Request) (*Resolved, error) {
 	if err := cmp.Or(q.checkFiles(), q.checkInteractive()); err != nil {
 		return nil, err
 	}
+	return resolve(q)
+}
+
+// resolve is Resolve of a request that has rules and was checked.
+func resolve(q Request) (*Resolved, error) {
 	r := &resolver{request: q, target: loadgen.DefaultSettings(), made: map[*loadgen.Setting]*Setting{}}
 	r.target.Scenario = q.Scenario
-	r.model = q.Model.ConfName(q.Interactive)
+	if r.model = q.Model.ConfName(); q.interactiveOfRound() {
+		r.model = q.Model.Name
+	}
 	r.rules()
 	if q.UserConf != nil {
 		r.file(q.UserConf, limitation.UserConf, q.Rules.OpenSeeds)
@@ -148,14 +154,20 @@ func (q *Request) checkFiles() error {
 	return nil
 }
 
+// interactiveOfRound reports whether the conf of the round does not have the Interactive that is asked for, and its checker has a bound.
+func (q *Request) interactiveOfRound() bool {
+	minima, _ := q.Rules.Minima(q.Model)
+	return q.Model.Interactive && minima.ServerLatency > 0 && !q.Rules.Conf.Knows(q.Model.ConfName())
+}
+
 // checkInteractive refuses Interactive for a model without such a variant in the round: it would be Server with a bound that
 // no rule has.
 func (q *Request) checkInteractive() error {
-	if !q.Interactive {
+	if !q.Model.Interactive || q.interactiveOfRound() {
 		return nil
 	}
 	for _, c := range []*Conf{q.Rules.Conf, q.MLPerfConf, q.UserConf} {
-		if c != nil && slices.ContainsFunc(q.Model.confNames(true), c.Knows) {
+		if c != nil && slices.ContainsFunc(q.Model.confNames(), c.Knows) {
 			return nil
 		}
 	}
@@ -190,11 +202,12 @@ func (r *resolver) warn(format string, args ...any) {
 // rules applies the rule set, or the file that replaces its conf.
 func (r *resolver) rules() {
 	rules := r.request.Rules
+	origin := "rules " + rules.Version
 	if r.request.MLPerfConf != nil {
 		r.file(r.request.MLPerfConf, limitation.MLPerfConf, true)
+		r.interactive(origin)
 		return
 	}
-	origin := "rules " + rules.Version
 	r.lookUp(rules.Conf, []string{r.model}, limitation.RuleSet, true, func(Entry) string { return origin })
 	for _, k := range loadgen.Settings() { // seeds of TEST05 that older confs do not have
 		seed := map[string]uint64{
@@ -206,6 +219,7 @@ func (r *resolver) rules() {
 		}
 	}
 	r.offlineSamples(origin)
+	r.interactive(origin)
 	if !rules.Conf.Knows(r.model) && r.model != "" {
 		r.warn("rules %s have no settings for the model %s: those for any model apply", rules.Version, r.model)
 	}
@@ -222,10 +236,29 @@ func (r *resolver) offlineSamples(origin string) {
 	r.assign(row("min_query_count"), value{whole: least}, fmt.Sprint(least), origin, limitation.RuleSet)
 }
 
+// interactive makes Server Interactive by the numbers of the round's checker, where its conf has none.
+func (r *resolver) interactive(origin string) {
+	if !r.request.interactiveOfRound() || r.request.Scenario != loadgen.Server {
+		return
+	}
+	minima, _ := r.request.Rules.Minima(r.request.Model)
+	for _, k := range loadgen.Settings() {
+		whole := map[string]uint64{
+			"target_latency": uint64(minima.ServerLatency.Milliseconds()), "performance_sample_count_override": minima.PerformanceSamples,
+		}[k.Key]
+		if v, err := parseValue(k.Kind, fmt.Sprint(whole)); whole > 0 && k.In(loadgen.Server) && err == nil {
+			r.assign(k, v, fmt.Sprint(whole), origin, limitation.RuleSet)
+		}
+	}
+}
+
 // file applies a file of the user, and warns of models that no round knows: their lines never apply.
 func (r *resolver) file(c *Conf, role limitation.Role, builtIn bool) {
 	r.warnings = append(r.warnings, c.Warnings...)
-	own := r.request.Model.confNames(r.request.Interactive)
+	own := r.request.Model.confNames()
+	if r.request.interactiveOfRound() {
+		own = append(own, r.request.Model.Names()...)
+	}
 	var known []string
 	for _, name := range c.models() {
 		if slices.Contains(own, name) || r.request.Rules.Conf.Knows(name) {

@@ -197,7 +197,7 @@ func TestKeysThatNeedASwitch(t *testing.T) {
 }
 
 func TestInteractive(t *testing.T) {
-	r := mustResolve(t, Request{Model: Model{Name: "llama3_1-8b"}, Interactive: true, Scenario: loadgen.Server})
+	r := mustResolve(t, Request{Model: Model{Name: "llama3_1-8b", Interactive: true}, Scenario: loadgen.Server})
 	if r.ConfName != "llama3_1-8b-interactive" || r.Settings.ServerTTFTLatency != 500*time.Millisecond || r.Settings.ServerTPOTLatency != 30*time.Millisecond {
 		t.Errorf("%s has limits %v and %v", r.ConfName, r.Settings.ServerTTFTLatency, r.Settings.ServerTPOTLatency)
 	}
@@ -276,14 +276,41 @@ func TestByteOrderMark(t *testing.T) {
 }
 
 func TestInteractiveWithoutRules(t *testing.T) {
-	_, err := Resolve(Request{Model: Model{Name: "resnet50"}, Interactive: true, Scenario: loadgen.Server})
+	_, err := Resolve(Request{Model: Model{Name: "resnet50", Interactive: true}, Scenario: loadgen.Server})
 	var of *userinput.Error
 	if !errors.As(err, &of) || of.Field != "scenario" || !testenv.Names(err, "Interactive … resnet50") {
 		t.Errorf("Resolve = %v", err)
 	}
-	mustResolve(t, Request{Model: Model{Name: "llama2-70b"}, Interactive: true, Scenario: loadgen.Server})
+	mustResolve(t, Request{Model: Model{Name: "llama2-70b", Interactive: true}, Scenario: loadgen.Server})
 	own := mustParse(t, "user.conf", "resnet50-interactive.Server.target_latency = 5\n")
-	mustResolve(t, Request{Model: Model{Name: "resnet50"}, Interactive: true, Scenario: loadgen.Server, UserConf: own})
+	mustResolve(t, Request{Model: Model{Name: "resnet50", Interactive: true}, Scenario: loadgen.Server, UserConf: own})
+}
+
+// The conf of v6.1 has no Interactive of Qwen3-VL, but its checker has: a bound, and a data set of its own.
+func TestInteractiveOfTheChecker(t *testing.T) {
+	m := Model{Name: "qwen3-vl-235b-a22b", Interactive: true}
+	conf := mustParse(t, "user.conf", "qwen3-vl-235b-a22b.Server.target_qps = 3\nqwen3-vl-235b-a22b-interactive.Server.target_qps = 4\n")
+	r := mustResolve(t, Request{Model: m, Scenario: loadgen.Server, UserConf: conf})
+	if s := r.Settings; s.ServerTargetLatency != 1500*time.Millisecond || s.UseTokenLatencies || s.PerformanceSampleCountOverride != 8000 ||
+		s.MinDuration != 10*time.Minute || s.ServerTargetQPS != 4 || r.Origin("target_latency") != "rules v6.1" || len(r.Warnings) != 0 {
+		t.Errorf("latency %v of %s, %d samples, %v, %g/s, warnings %q", s.ServerTargetLatency, r.Origin("target_latency"), s.PerformanceSampleCountOverride,
+			s.MinDuration, s.ServerTargetQPS, r.Warnings)
+	}
+	if list, err := r.Differences(r.Settings, Closed); err != nil || len(list) != 0 {
+		t.Errorf("the official settings differ from themselves: %+v, %v", list, err)
+	}
+	s := r.Settings
+	s.ServerTargetLatency = 12 * time.Second // which is that of Server
+	if list, err := r.Differences(s, Closed); err != nil || len(list) != 1 || !list[0].Easier || list[0].Want != "1.5s" {
+		t.Errorf("the bound of Server: %+v, %v", list, err)
+	}
+	old, err := Rules("v6.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Resolve(Request{Model: m, Scenario: loadgen.Server, Rules: old}); !testenv.Names(err, "v6.0 … Interactive … qwen3-vl-235b-a22b") {
+		t.Errorf("v6.0: %v", err)
+	}
 }
 
 // A switch and what needs it may be given in any order.

@@ -131,8 +131,7 @@ func Rules(version string) (*RuleSet, error) {
 }
 
 // ParseScenario returns the scenario of a name; case, hyphens and underscores do not
-// matter. Interactive is Server with the stricter limits of the model's interactive
-// variant (Model.ConfName).
+// matter. Interactive is Server with the stricter limits of Model.Interactive.
 func ParseScenario(name string) (s loadgen.Scenario, isInteractive bool, err error) {
 	if userinput.Same(name, interactive) {
 		return loadgen.Server, true, nil
@@ -155,6 +154,8 @@ type Model struct {
 	Earlier []EarlierSize
 	// Strict: the benchmark of 99.9 % of the reference's accuracy, which has the settings and aliases of the one of 99 %.
 	Strict bool
+	// Interactive: its scenario Interactive, which has bounds, a target and maybe a data set of its own.
+	Interactive bool
 	// First and Last are the rounds whose benchmark of these names it is, where another one has the same names in other rounds;
 	// empty: no such bound.
 	First, Last string
@@ -227,20 +228,19 @@ func (m Model) Is(name string) bool {
 	return strings.EqualFold(name, m.Name) || slices.ContainsFunc(m.Aliases, func(a string) bool { return strings.EqualFold(a, name) })
 }
 
-// ConfName returns the name under which conf files have the settings of the model, or of its
-// interactive variant.
-func (m Model) ConfName(isInteractive bool) string {
-	if isInteractive {
+// ConfName returns the name under which conf files have the settings of the model, or of its Interactive.
+func (m Model) ConfName() string {
+	if m.Interactive {
 		return m.Name + interactiveSuffix
 	}
 	return m.Name
 }
 
 // confNames lists all names under which a user's conf files may have the settings.
-func (m Model) confNames(isInteractive bool) []string {
+func (m Model) confNames() []string {
 	names := m.Names()
 	for i := range names {
-		names[i] = Model{Name: names[i]}.ConfName(isInteractive)
+		names[i] = Model{Name: names[i], Interactive: m.Interactive}.ConfName()
 	}
 	return names
 }
@@ -266,9 +266,16 @@ func (r *RuleSet) Minima(m Model) (Minima, bool) {
 		return uint64(*p)
 	}
 	accuracy, _ := asked.AccuracySamplesOf("Offline")
+	loaded, bound := value(asked.PerformanceSamples), "Server"
+	if m.Interactive {
+		bound = interactive
+		if own, _ := asked.AccuracySamplesOf(interactive); own != accuracy { // a data set of its own
+			accuracy, loaded = own, uint64(own)
+		}
+	}
 	min := Minima{
-		PerformanceSamples: value(asked.PerformanceSamples), AccuracySamples: uint64(accuracy), OfflineSamples: value(asked.OfflineSamples),
-		ServerLatency: time.Duration(asked.LatencyNS["Server"]),
+		PerformanceSamples: loaded, AccuracySamples: uint64(accuracy), OfflineSamples: value(asked.OfflineSamples),
+		ServerLatency: time.Duration(asked.LatencyNS[bound]),
 	}
 	// The newest checker leaves out a benchmark that no round after has.
 	for _, version := range slices.Backward(Versions()) {

@@ -78,7 +78,8 @@ func TestNamesOfAModel(t *testing.T) {
 			t.Errorf("%q: target_qps is %v, want %v", text, r.Settings.ServerTargetQPS, want)
 		}
 	}
-	r := mustResolve(t, Request{Model: m, Interactive: true, Scenario: loadgen.Server, UserConf: mustParse(t, "user.conf", "resnet-interactive.Server.target_qps = 3\n")})
+	m.Interactive = true
+	r := mustResolve(t, Request{Model: m, Scenario: loadgen.Server, UserConf: mustParse(t, "user.conf", "resnet-interactive.Server.target_qps = 3\n")})
 	if r.Settings.ServerTargetQPS != 3 || !m.Is("ResNet") || m.Is("resnet18") {
 		t.Errorf("target_qps of the interactive variant is %v", r.Settings.ServerTargetQPS)
 	}

@@ -307,7 +307,7 @@ func (r *run) score(ctx context.Context, t *Test) error {
 	}
 	r.cfg.Observer.Phase("scoring")
 	how := workload.Scoring{
-		DatasetDir: r.cfg.DatasetDir, Samples: r.workload.Samples, Options: r.cfg.Model.Shared(r.cfg.Options), Best: r.workload.Best,
+		DatasetDir: r.cfg.DatasetDir, Interactive: r.cfg.Model.Rules.Interactive, Samples: r.workload.Samples, Options: r.cfg.Model.Shared(r.cfg.Options), Best: r.workload.Best,
 		Engine: r.cfg.ScoreEngine, Keep: r.cfg.OutputDir, Progress: r.cfg.Observer.Items,
 	}
 	maps.Copy(how.Options, r.workload.ScoreOptions)

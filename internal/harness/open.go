@@ -76,11 +76,12 @@ func (r *run) openWorkload(ctx context.Context) (err error) {
 		ModelPath:  r.cfg.Backend.ModelPath,
 		DatasetDir: r.cfg.DatasetDir,
 		Count:      r.cfg.Count,
-		Ports:      ports,
-		Options:    r.cfg.Options,
-		Scored:     scored,
-		Ranked:     s.Mode == loadgen.AccuracyOnly,
-		Logged:     scored || s.AccuracyLogProbability > 0 || s.AccuracyLogSamplingTarget > 0, // audits log performance, too
+		Rules:      r.cfg.Rules, Interactive: r.cfg.Model.Rules.Interactive,
+		Ports:   ports,
+		Options: r.cfg.Options,
+		Scored:  scored,
+		Ranked:  s.Mode == loadgen.AccuracyOnly,
+		Logged:  scored || s.AccuracyLogProbability > 0 || s.AccuracyLogSamplingTarget > 0, // audits log performance, too
 	})
 	return err
 }

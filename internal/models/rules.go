@@ -61,10 +61,6 @@ func others() []config.Model {
 			Sample: &config.SampleSize{OutValues: 224_870_400}, // the product that the rules give, 81·720·1280·3, is 921600 less than their number
 		},
 		{
-			Name:   "qwen3-vl-235b-a22b",
-			Sample: &config.SampleSize{InValues: 27051, OutValues: 500},
-		},
-		{
 			Name: "qwen3.6-27b",
 		},
 		{

@@ -170,7 +170,7 @@ func (p *Prepared) openEngines(ctx context.Context) (err error) {
 		if p.Settings.Scenario == loadgen.SingleStream {
 			warm = 1
 		}
-		cfg.Engine, local, err = remote.OpenOpenAI(ctx, q.Prompts.Route, q.streams(p.Settings.Scenario), q.exact(), warm, q.Prompts.Extras, network)
+		cfg.Engine, local, err = remote.OpenOpenAI(ctx, q.Prompts.Route, p.streams(), q.exact(), warm, q.Prompts.Extras, network)
 	case engine.OIP:
 		cfg.Engine, cfg.Model, local, err = remote.OpenOIP(ctx, p.model, network)
 	default:
@@ -245,7 +245,8 @@ func (p *Prepared) checkMaterial(ctx context.Context) error {
 	if n := p.maker.Samples(p.files); q.DatasetPath == "" && n > 0 && q.Count > n {
 		return userinput.Invalid("count", q.Count, fmt.Sprintf("at most the %d samples of the built-in data set", n))
 	}
-	setup := workload.Setup{ModelPath: q.ModelPath, DatasetDir: q.DatasetPath, Count: q.Count, Options: cfg.Options, Scored: p.scored()}
+	setup := workload.Setup{ModelPath: q.ModelPath, DatasetDir: q.DatasetPath, Count: q.Count, Rules: cfg.Rules,
+		Interactive: cfg.Model.Rules.Interactive, Options: cfg.Options, Scored: p.scored()}
 	var err error
 	switch {
 	case (q.ModelPath == "") == (q.DatasetPath == "") && (q.ModelPath == "" || !p.converts(q.Precision)):
@@ -381,13 +382,13 @@ func (p *Prepared) findFiles(ctx context.Context) (err error) {
 			}
 		}
 	}
-	_, questions := p.model.BuiltIn.(workload.Questions)
+	questions, asked := p.model.BuiltIn.(workload.Questions)
 	switch {
 	case q.ownModel():
 		cfg.Reference = q.TargetAccuracy
 	case q.DatasetPath != "":
-	case questions:
-		cfg.Reference = 100 // percent: the answers are in the questions
+	case asked:
+		cfg.Reference = cmp.Or(questions.Best, 100) // the answers are in the questions
 	case q.ModelPath == "" && q.Count == 0 && p.scored() && p.maker.Engine != nil:
 		cfg.Reference, err = p.maker.Reference(ctx, p.files)
 	}

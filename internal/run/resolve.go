@@ -18,6 +18,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/config/profile"
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine"
@@ -125,6 +126,12 @@ func (r *Resolved) ScenarioName() string {
 		return "Interactive"
 	}
 	return r.Settings.Scenario.String()
+}
+
+// streams reports whether responses come in pieces, also by the round's reference.
+func (r *Resolved) streams() bool {
+	whole := r.Request.Prompts.Stream != "on" && r.model.WholeBefore != "" && rounds.Before(r.Rules.Version, r.model.WholeBefore)
+	return !whole && r.Request.streams(r.Settings.Scenario)
 }
 
 // ModelName is the model's name in the catalogue.
@@ -263,7 +270,8 @@ func (r *Resolved) settings() error {
 			"auto is for the Server scenario, which has a latency bound, and for MultiStream at the intervals of rules v0.5 to v1.0")
 	}
 	r.interactive = interactive && !q.noBenchmark()
-	c := config.Request{Model: r.model.Rules, Known: models.RuleNames(), Interactive: r.interactive, Scenario: scenario, Rules: rules}
+	r.model.Rules.Interactive = r.interactive
+	c := config.Request{Model: r.model.Rules, Known: models.RuleNames(), Scenario: scenario, Rules: rules}
 	if q.freePrompts() {
 		c.Options = q.promptSettings(scenario, interactive)
 	}
@@ -501,7 +509,7 @@ func (r *Resolved) servers() error {
 		return nil
 	}
 	if q.asksServers() { // one predictor asks for all samples
-		if r.Settings.UseTokenLatencies && s != loadgen.Offline && !q.streams(s) {
+		if r.Settings.UseTokenLatencies && s != loadgen.Offline && !r.streams() {
 			return userinput.Errorf("stream", "%s has bounds on tokens in %v, and whole answers have no first one: it must be on", r.model.Name, s)
 		}
 		q.Instances, q.Backend.IntraThreads, q.MaxBatch = 1, 1, 1

@@ -469,6 +469,33 @@ func TestBoundsOfTokens(t *testing.T) {
 	}
 }
 
+// The client of v6.0 asks for whole answers about products, that of v6.1 for streams, and Interactive has a bound and a data set of its own.
+func TestRequestsOfRounds(t *testing.T) {
+	for _, c := range []struct {
+		scenario, rules, stream string
+		streams                 bool
+		latency                 time.Duration
+		samples                 uint64
+	}{
+		{"server", "v6.0", "", false, 12 * time.Second, 48289}, {"server", "v6.0", "on", true, 12 * time.Second, 48289},
+		{"server", "v6.1", "", true, 12 * time.Second, 48289}, {"server", "v6.1", "off", false, 12 * time.Second, 48289},
+		{"interactive", "v6.1", "", true, 1500 * time.Millisecond, 8000}, {"offline", "v6.1", "", false, 0, 48289},
+	} {
+		q := benchmarkPrompts()
+		q.Model, q.Scenario, q.Rules, q.Prompts.Stream = "qwen3-vl-235b-a22b", c.scenario, c.rules, c.stream
+		r := resolved(t, q)
+		if s := r.Settings; r.streams() != c.streams || c.latency > 0 && s.ServerTargetLatency != c.latency || s.PerformanceSampleCountOverride != c.samples || s.UseTokenLatencies {
+			t.Errorf("%+v: streams %v, %v, %d samples", c, r.streams(), s.ServerTargetLatency, s.PerformanceSampleCountOverride)
+		}
+		if official := r.model.OfficialSamples(r.Rules); official.AccuracySamples != c.samples || official.PerformanceSamples != c.samples {
+			t.Errorf("%+v: %+v", c, official)
+		}
+		if limitations, _ := r.judge(r.Settings, r.made()); len(limitations) != 0 {
+			t.Errorf("%+v: %v", c, limitations)
+		}
+	}
+}
+
 func TestRunFindsTheTargetThatIsNotGiven(t *testing.T) {
 	for _, c := range []struct {
 		scenario, key, value string

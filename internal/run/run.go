@@ -196,6 +196,6 @@ func (p *Prepared) OpenWorkload(ctx context.Context) (*workload.Workload, map[st
 		return nil, nil, err
 	}
 	w, err := p.model.Open(workload.Setup{ModelPath: cfg.Backend.ModelPath, DatasetDir: cfg.DatasetDir, Count: cfg.Count, Ports: ports,
-		Options: cfg.Options})
+		Rules: cfg.Rules, Interactive: cfg.Model.Rules.Interactive, Options: cfg.Options})
 	return w, ports, err
 }

@@ -72,7 +72,8 @@ var refusals = []int{http.StatusBadRequest, http.StatusUnprocessableEntity, http
 // dialects are those to try, the preferred one first.
 func (s *session) dialects() (list []dialect) {
 	if s.texts.OnlyOfficial {
-		return []dialect{{chat: true, newLimit: true}, {chat: true}}
+		hot := s.texts.ServerSampling
+		return []dialect{{chat: true, newLimit: true, hot: hot}, {chat: true, hot: hot}}
 	}
 	routes := []bool{false, true}
 	switch at := s.servers.list[0].route; {

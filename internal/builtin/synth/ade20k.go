@@ -135,7 +135,7 @@ func (s ADE20KSpec) WriteMask(folder string, i int, classes []uint8) error {
 		if err := png.Encode(&file, m); err != nil {
 			return err
 		}
-		_, err := f.Write(withPNGComment(file.Bytes()))
+		_, err := f.Write(withPNGComment(file.Bytes(), markComment))
 		return err
 	})
 }

@@ -45,6 +45,7 @@ var setKinds = []setKind{
 	{"igbh", &IGBHSpec{}},
 	{"waymo", &WaymoSpec{}},
 	{"questions", &QuestionSpec{}},
+	{"products", &ProductSpec{}},
 	{"requests", &RequestSpec{}},
 }
 

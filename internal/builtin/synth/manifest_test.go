@@ -307,6 +307,7 @@ func validSpecs() []keyed {
 		&TalkSpec{Seed: 1, Recordings: 2, Low: []float64{100}, High: []float64{200}, Start: 1, Each: 1, FirstWord: 50},
 		&CaptionSpec{Seed: 1, Captions: 2, Tokens: leastTokens, Side: 8},
 		&QuestionSpec{Form: deepSeekQuestions, Seed: 1, Questions: 2},
+		&ProductSpec{Seed: 1, Products: 2},
 		&IGBHSpec{Seed: 1, Papers: 200, Width: 3},
 		&WaymoSpec{Seed: 1, Frames: 2},
 		&RequestSpec{Seed: 1, Requests: 2, Candidates: 3},
@@ -453,6 +454,9 @@ func TestSpecsEndAtTheirBounds(t *testing.T) {
 		{QuestionSpec{Form: longQuestions, Questions: 0}, "questions is 0: must be 1 to"},
 		{QuestionSpec{Form: longQuestions, Questions: mostQuestions + 1}, "questions is"},
 		{QuestionSpec{Form: "riddles", Questions: 1}, `form is "riddles": must be `},
+		{ProductSpec{Products: mostProducts}, ""},
+		{ProductSpec{}, "products is 0: must be 1 to"},
+		{ProductSpec{Products: mostProducts + 1}, "products is"},
 	} {
 		err := c.spec.check()
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

@@ -29,14 +29,14 @@ const markComment = Mark + ": made from a seed, not the official set"
 const Seed = 1
 
 // jpegComment is a COM segment (ITU T.81 §B.2.4.5).
-func jpegComment() []byte {
-	return append(binary.BigEndian.AppendUint16([]byte{0xFF, 0xFE}, uint16(2+len(markComment))), markComment...)
+func jpegComment(text string) []byte {
+	return append(binary.BigEndian.AppendUint16([]byte{0xFF, 0xFE}, uint16(2+len(text))), text...)
 }
 
 // withPNGComment adds a chunk of text behind IHDR, the first one (PNG §11.3.3).
-func withPNGComment(file []byte) []byte {
+func withPNGComment(file []byte, text string) []byte {
 	const ihdr = 8 + 25
-	chunk := append([]byte("tEXtComment\x00"), markComment...)
+	chunk := append([]byte("tEXtComment\x00"), text...)
 	whole := binary.BigEndian.AppendUint32(nil, uint32(len(chunk)-4))
 	whole = binary.BigEndian.AppendUint32(append(whole, chunk...), crc32.ChecksumIEEE(chunk))
 	return append(append(bytes.Clone(file[:ihdr]), whole...), file[ihdr:]...)

@@ -75,7 +75,7 @@ func (s QuestionSpec) check() error {
 
 // Key returns a name for the data set, fit for a folder: equal keys mean equal files.
 func (s QuestionSpec) Key() string {
-	return "questions-" + keyOf("questions and programs of whole words without pickles %s seed %d questions %d", s.Form, s.Seed, s.Questions)
+	return "questions-" + keyOf("questions and programs of whole words without pickles beside products %s seed %d questions %d", s.Form, s.Seed, s.Questions)
 }
 
 // WriteQuestions makes a data set: the file of the form, tokenizer.json and the Manifest. Folder, errors and ctx are as

@@ -285,7 +285,7 @@ func (f frame) encode(picture *image.RGBA) ([]byte, error) {
 	if err := jpeg.Encode(&file, stored, &jpeg.Options{Quality: f.quality}); err != nil {
 		return nil, err
 	}
-	marked := slices.Insert(file.Bytes(), 2, jpegComment()...) // behind SOI
+	marked := slices.Insert(file.Bytes(), 2, jpegComment(markComment)...) // behind SOI
 	if f.orientation == 0 {
 		return marked, nil
 	}

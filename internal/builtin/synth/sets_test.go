@@ -33,6 +33,9 @@ func smallSets() map[string]func(ctx context.Context, dir string, seed uint64) e
 		"questions": func(ctx context.Context, dir string, seed uint64) error {
 			return WriteQuestions(ctx, dir, QuestionSpec{Seed: seed, Questions: 8, Form: longQuestions})
 		},
+		"products": func(ctx context.Context, dir string, seed uint64) error {
+			return WriteProducts(ctx, dir, ProductSpec{Seed: seed, Products: 4})
+		},
 		"speech": func(ctx context.Context, dir string, seed uint64) error {
 			spec := smallSpeech()
 			spec.Seed, spec.Utterances = seed, 1

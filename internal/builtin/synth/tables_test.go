@@ -1,8 +1,11 @@
 package synth
 
 import (
+	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
+	"image"
 	"math"
 	"os"
 	"path/filepath"
@@ -342,5 +345,40 @@ func TestPairsOfDLRMv2HaveSeveralCategoriesOfATable(t *testing.T) {
 	for _, hot := range [][]int64{{1}, slices.Repeat([]int64{0}, criteoTables), slices.Repeat([]int64{1001}, criteoTables)} {
 		spec.Hot = hot
 		wantError(t, WriteCriteo(t.Context(), t.TempDir(), spec, nil), "must be 26 numbers from 1 to 1000")
+	}
+}
+
+// The picture of a product is whole, and has the answer in a comment.
+func TestAnswersAreInPictures(t *testing.T) {
+	s := ProductSpec{Seed: 7, Products: 40}
+	formats, levels := map[string]int{}, map[int]int{}
+	for i := range s.Products {
+		h, err := s.product(&painter{}, i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, format, err := image.Decode(bytes.NewReader(h.Image.Bytes))
+		if err != nil {
+			t.Fatalf("product %d: %v", i, err)
+		}
+		formats[format]++
+		levels[1+strings.Count(h.Category, " > ")]++
+		var said struct {
+			Category, Brand string
+			Used            bool `json:"is_secondhand"`
+		}
+		if err := json.Unmarshal([]byte(vocab.Text(vocab.AnswerInText(string(h.Image.Bytes)))), &said); err != nil {
+			t.Fatalf("product %d: %v", i, err)
+		}
+		words := func(text string) string { return strings.Join(strings.Fields(text), " ") }
+		if words(said.Category) != h.Category || words(said.Brand) != h.Brand || said.Used != h.SecondHand || !slices.Contains(h.Categories, h.Category) {
+			t.Errorf("product %d hides %+v, it is %+v", i, said, h)
+		}
+		if texts := h.Title + h.Description + strings.Join(h.Categories, ""); strings.Contains(texts, vocab.Words[vocab.Mark]) {
+			t.Errorf("product %d has the mark in its texts", i)
+		}
+	}
+	if formats["png"] < 10 || formats["jpeg"] < 20 || len(levels) != mostLevels {
+		t.Errorf("formats %v, levels %v", formats, levels)
 	}
 }

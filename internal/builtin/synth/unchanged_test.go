@@ -42,11 +42,14 @@ func TestFilesOfEveryKindDoNotChange(t *testing.T) {
 		{"mixed prompts", "fe2b327a19fa7ae374d03599875b3206", func(ctx context.Context, dir string) error {
 			return WritePrompts(ctx, dir, PromptSpec{Seed: 3, Prompts: 20, Tokens: 1100, Mixed: true}, nil)
 		}},
-		{"questions for reasoning", "aed55a12f7a2eda73eb5881b61a8659b", func(ctx context.Context, dir string) error {
+		{"questions for reasoning", "c08ea4d167111a452ae43bf219653483", func(ctx context.Context, dir string) error {
 			return WriteQuestions(ctx, dir, QuestionSpec{Seed: 3, Questions: 20, Form: ossQuestions})
 		}},
-		{"questions with long texts", "c1f4503c6e47b0ef583bb2fa51e63fd6", func(ctx context.Context, dir string) error {
+		{"questions with long texts", "9beb660784059148c552bf1af76db26e", func(ctx context.Context, dir string) error {
 			return WriteQuestions(ctx, dir, QuestionSpec{Seed: 3, Questions: 20, Form: longQuestions})
+		}},
+		{"products", "773ce41dab4ac4617c7f9f5d5ea6a444", func(ctx context.Context, dir string) error {
+			return WriteProducts(ctx, dir, ProductSpec{Seed: 3, Products: 6})
 		}},
 		{"speech", "50530bbac4eeeaa240401d26b0913461", func(ctx context.Context, dir string) error {
 			spec := smallSpeech()

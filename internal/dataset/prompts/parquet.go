@@ -13,7 +13,8 @@ import (
 // moreRows limits the rows of a file, beyond its bytes: runs of one value take few bytes, but each row takes memory.
 const moreRows = 1 << 20
 
-// A parquetColumn is a column of texts, numbers or lists of them. Others are left out.
+// A parquetColumn is a column of texts, numbers or lists of them, or such a field of a column of structs, which is named as
+// image.bytes. Others are left out.
 type parquetColumn struct {
 	name  string
 	level int // definition level of an existing value
@@ -43,14 +44,7 @@ func (t *Table) parseParquet(data []byte, count int) (err error) {
 	}
 	columns := make(map[int]parquetColumn)
 	for _, column := range file.Root().Columns() {
-		name, leaf, list := column.Name(), column, column.Repeated()
-		for !leaf.Leaf() && len(leaf.Columns()) == 1 {
-			leaf = leaf.Columns()[0]
-			list = list || leaf.Repeated()
-		}
-		if leaf.Leaf() {
-			columns[leaf.Index()] = parquetColumn{name, leaf.MaxDefinitionLevel(), list && leaf.MaxRepetitionLevel() == 1}
-		}
+		addColumn(columns, column.Name(), column, column.Repeated())
 	}
 	t.addRows(limit(int(n), count))
 	at, rows := 0, make([]parquet.Row, 64)
@@ -75,6 +69,21 @@ func (t *Table) parseParquet(data []byte, count int) (err error) {
 		return fmt.Errorf("the file claims %d rows, but has %d", n, at)
 	}
 	return nil
+}
+
+// addColumn adds a column, or the fields of one of structs.
+func addColumn(columns map[int]parquetColumn, name string, c *parquet.Column, list bool) {
+	fields := c.Columns()
+	switch {
+	case c.Leaf():
+		columns[c.Index()] = parquetColumn{name, c.MaxDefinitionLevel(), list && c.MaxRepetitionLevel() == 1}
+	case len(fields) == 1:
+		addColumn(columns, name, fields[0], list || fields[0].Repeated())
+	case !list:
+		for _, field := range fields {
+			addColumn(columns, name+"."+field.Name(), field, field.Repeated())
+		}
+	}
 }
 
 // addParquet adds the values of a row.

@@ -148,12 +148,12 @@ func parquetFile(t testing.TB, rows []parquetRow) []byte {
 
 func TestParquet(t *testing.T) {
 	text := "m"
-	rows := []parquetRow{{Input: "a", Tokens: []int32{1, 2}, Length: 7, Share: .5, Good: true, Part: .25, Large: []int64{1, 1 << 40, 2}}, {Input: "é", Maybe: &text, Names: []string{"x", "y"}}, {Input: "c", Tokens: []int32{3}}}
+	rows := []parquetRow{{Input: "a", Tokens: []int32{1, 2}, Length: 7, Share: .5, Good: true, Part: .25, Large: []int64{1, 1 << 40, 2}, Deep: struct{ A, B int32 }{4, 5}}, {Input: "é", Maybe: &text, Names: []string{"x", "y"}}, {Input: "c", Tokens: []int32{3}}}
 	table := parse(t, string(parquetFile(t, rows)))
 	want := []row{
-		{"text_input": "a", "tok_input": []int32{1, 2}, "length": int64(7), "share": .5, "good": true, "names": []int32{}, "part": .25, "large": []any{int64(1), int64(1 << 40), int64(2)}},
-		{"text_input": "é", "tok_input": []int32{}, "length": int64(0), "share": 0., "good": false, "maybe": "m", "names": []any{"x", "y"}, "part": 0., "large": []int32{}},
-		{"text_input": "c", "tok_input": []int32{3}, "length": int64(0), "share": 0., "good": false, "names": []int32{}, "part": 0., "large": []int32{}},
+		{"text_input": "a", "tok_input": []int32{1, 2}, "length": int64(7), "share": .5, "good": true, "names": []int32{}, "part": .25, "large": []any{int64(1), int64(1 << 40), int64(2)}, "deep.A": int64(4), "deep.B": int64(5)},
+		{"text_input": "é", "tok_input": []int32{}, "length": int64(0), "share": 0., "good": false, "maybe": "m", "names": []any{"x", "y"}, "part": 0., "large": []int32{}, "deep.A": int64(0), "deep.B": int64(0)},
+		{"text_input": "c", "tok_input": []int32{3}, "length": int64(0), "share": 0., "good": false, "names": []int32{}, "part": 0., "large": []int32{}, "deep.A": int64(0), "deep.B": int64(0)},
 	}
 	if diff := cmp.Diff(want, table.rows); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)

@@ -56,6 +56,8 @@ type Model struct {
 	// not prompts.
 	OpenRemote    func(Setup) (*Workload, error)
 	RemoteOptions []Option
+	// WholeBefore is the round before which the reference asks servers for whole answers, also in Server; empty: none.
+	WholeBefore string
 	// Score scores an accuracy log as the official script does.
 	Score func(ctx context.Context, log accuracy.Input, s Scoring) (*accuracy.Score, error)
 	// ScoresLogAlone says that logs may have the ground truth in them, as the official script expects it: Score needs no data set.
@@ -84,6 +86,9 @@ type Setup struct {
 	DatasetDir string
 	Count      int // use the first samples only; 0: all
 
+	Rules       string // version of the rules; empty: the newest
+	Interactive bool   // the scenario, which may have a data set of its own
+
 	Ports   map[string]Ports // of the model files, by role
 	Options Values           // of Model.Options; the others are inferred from the ports
 
@@ -100,6 +105,8 @@ type Scoring struct {
 	DatasetDir string // empty: none, with ScoresLogAlone only
 	// Samples is the number of samples of the log, if it is not of the whole data set. Some scripts require every sample.
 	Samples int
+	// Interactive is as in Setup.
+	Interactive bool
 	// Foreign says that the log is of an unknown model: the family may infer missing options from it.
 	Foreign bool
 	Options Values // of Model.ScoreOptions; the others are the script's defaults

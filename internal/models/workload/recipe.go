@@ -18,6 +18,7 @@ type Recipe struct {
 type Questions struct {
 	Form    string // of the data
 	Samples int
+	Best    float64 // the score of right answers to all; 0: 100, as of percent
 }
 
 // A Part is a file of a built-in model.

@@ -358,6 +358,7 @@ func (c *client) score(r *report.Results, rules context) error {
 	}
 	a.Value, a.Unit = scale*sum/questions, unit
 	if m, err := models.LookupAny(r.Model); err == nil {
+		m.Rules.Interactive = r.Interactive
 		a.Reference = m.QualityIn(r.Rules).Reference
 	}
 	if a.Target == 0 {
@@ -400,7 +401,9 @@ func (c *client) differences(r *report.Results, scenario loadgen.Scenario, rules
 		c.note("the settings are not compared with rules: the model is not known")
 		return
 	}
-	official, err := config.Resolve(config.Request{Model: *rules.model, Interactive: rules.interactive, Scenario: scenario, Rules: rules.rules})
+	m := *rules.model
+	m.Interactive = rules.interactive
+	official, err := config.Resolve(config.Request{Model: m, Scenario: scenario, Rules: rules.rules})
 	if err != nil {
 		c.note("the settings are not compared with rules: %v", err)
 		return

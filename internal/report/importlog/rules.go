@@ -54,6 +54,7 @@ func (l *logs) context(about About) (context, error) {
 	}
 	if c.model != nil && c.rules != nil {
 		m, _ := models.RulesIn(c.rules.Version, name) // which it is known by
+		m.Interactive = c.interactive
 		c.model = &m
 	}
 	for _, folder := range path {
@@ -148,7 +149,7 @@ func (c context) differences(l *logs) (*config.Resolved, []config.Difference, er
 	if err != nil {
 		return nil, nil, err
 	}
-	official, err := config.Resolve(config.Request{Model: *c.model, Interactive: c.interactive, Scenario: scenario, Rules: c.rules})
+	official, err := config.Resolve(config.Request{Model: *c.model, Scenario: scenario, Rules: c.rules})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -188,21 +188,36 @@ func Describe(name, rules string) (*Card, error) {
 		if !set.HasScenario(m.Rules, s) {
 			continue
 		}
-		r, err := config.Resolve(config.Request{Model: m.Rules, Scenario: s, Rules: set})
-		if err != nil {
+		if err := card.add(m, set, s, s.String()); err != nil {
 			return nil, err
 		}
-		var rows []CardRow
-		for _, made := range r.Made {
-			if made.Origin == config.Default || made.Key == "mode" {
-				continue
-			}
-			if _, ok := r.Setting(made.Key); ok {
-				rows = append(rows, CardRow{made.Key, made.Value, made.Unit})
-			}
-		}
-		n := uint64(m.PerformanceSampleCount)
-		card.Scenarios = append(card.Scenarios, ScenarioCard{s.String(), report.ResultName(set.Version, r.Settings.Effective(n, n)), rows})
+	}
+	if asked, ok := m.Rules.Asked(set.Version); ok && asked.Has("Interactive") {
+		m.Rules.Interactive = true
+		_ = card.add(m, set, loadgen.Server, "Interactive") // an error says that only the checker knows the name
 	}
 	return card, nil
+}
+
+// add adds a scenario, which LoadGen may call otherwise.
+func (c *Card) add(m workload.Model, set *config.RuleSet, s loadgen.Scenario, name string) error {
+	r, err := config.Resolve(config.Request{Model: m.Rules, Scenario: s, Rules: set})
+	if err != nil {
+		return err
+	}
+	var rows []CardRow
+	if target := m.QualityIn(set.Version).String(); target != c.Target {
+		rows = append(rows, CardRow{Key: "target", Value: target})
+	}
+	for _, made := range r.Made {
+		if made.Origin == config.Default || made.Key == "mode" {
+			continue
+		}
+		if _, ok := r.Setting(made.Key); ok {
+			rows = append(rows, CardRow{made.Key, made.Value, made.Unit})
+		}
+	}
+	n := uint64(m.PerformanceSampleCount)
+	c.Scenarios = append(c.Scenarios, ScenarioCard{name, report.ResultName(set.Version, r.Settings.Effective(n, n)), rows})
+	return nil
 }

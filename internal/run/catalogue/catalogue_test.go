@@ -78,6 +78,19 @@ func TestCard(t *testing.T) {
 	if card.Reference != 76.46 || card.Fraction != 0.99 || card.PerformanceSamples != 1024 {
 		t.Errorf("the card is %+v", card)
 	}
+	for rules, want := range map[string]bool{"v6.0": false, "v6.1": true} { // Interactive is of its checker
+		card, err := Describe("qwen3-vl-235b-a22b", rules)
+		testenv.Must(t, err)
+		i := slices.IndexFunc(card.Scenarios, func(s ScenarioCard) bool { return s.Scenario == "Interactive" })
+		if (i >= 0) != want || card.Target != "f1 ≥ 0.782397" {
+			t.Errorf("%s: %+v", rules, card)
+		}
+		for _, row := range []CardRow{{Key: "target", Value: "f1 ≥ 0.779922"}, {Key: "target_latency", Value: "1500", Unit: "ms"}} {
+			if want && !slices.Contains(card.Scenarios[i].Settings, row) {
+				t.Errorf("Interactive has %+v, want %+v", card.Scenarios[i].Settings, row)
+			}
+		}
+	}
 	for _, c := range []struct{ model, rules, field string }{{"alexnet", "", "model"}, {"resnet50", "v9.9", "rules"}} {
 		of := &userinput.Error{}
 		if _, err := Describe(c.model, c.rules); !errors.As(err, &of) || of.Field != c.field {

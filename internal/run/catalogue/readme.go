@@ -214,7 +214,7 @@ func (r *readme) quality() {
 			return ""
 		}
 		latency := value("target_latency_percentile")
-		if bound := value("target_latency"); s.Scenario == "Server" && bound != "" {
+		if bound := value("target_latency"); (s.Scenario == "Server" || s.Scenario == "Interactive") && bound != "" && bound != "0 ms" {
 			latency += " within " + bound
 		}
 		if first := value("ttft_latency"); first != "" {

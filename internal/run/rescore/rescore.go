@@ -132,6 +132,7 @@ func (j *job) complete() (err error) {
 		}
 		j.warn("the annotations are those of %s, which the environment names", j.OpenImagesAnnotations)
 	}
+	j.model.Rules.Interactive = j.run != nil && j.run.Interactive
 	return j.model.CheckScoreOptions(j.Options)
 }
 
@@ -181,7 +182,7 @@ func (j *job) target() (harness.Target, error) {
 
 // score computes the score and compares it with its target.
 func (j *job) score(ctx context.Context, o harness.Observer) (score *report.Accuracy, err error) {
-	how := workload.Scoring{DatasetDir: j.DatasetPath, Options: j.Options, Foreign: j.run == nil}
+	how := workload.Scoring{DatasetDir: j.DatasetPath, Interactive: j.model.Rules.Interactive, Options: j.Options, Foreign: j.run == nil}
 	if o != nil {
 		began := false
 		how.Progress = func(done, of int) { // only scores that take long call it

@@ -13,8 +13,10 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -210,6 +212,43 @@ func TestScoreOfBuiltInQuestions(t *testing.T) {
 		}
 		if text := testenv.Read(t, filepath.Join(dir, "accuracy.txt")); !bytes.Contains(text, []byte("'exact_match': ")) {
 			t.Errorf("%+v: accuracy.txt is %s", c, text)
+		}
+	}
+}
+
+// Of products the answer is in the picture: the server says what a right one is, and the F1 of a share of them follows from their levels.
+func TestScoreOfBuiltInProducts(t *testing.T) {
+	t.Setenv("MLPERF_CACHE_DIR", t.TempDir())
+	const model = "qwen3-vl-235b-a22b"
+	for scenario, samples := range map[string]uint64{"offline": 64, "server": 64, "interactive": 32} {
+		levels := map[uint64]int{}
+		for _, right := range []float64{1, 0.6} {
+			s, r, dir := questioned(t, model, scenario, right, false)
+			answers, err := fileio.Open(filepath.Join(dir, "mlperf_log_accuracy.json"))
+			testenv.Must(t, err)
+			found, all := 0, 0
+			for rec, err := range accuracy.Records(answers) {
+				testenv.Must(t, err)
+				known := strings.HasPrefix(string(rec.Data), `{"category"`)
+				if right == 1 {
+					levels[rec.QSLIndex] = 1 + strings.Count(string(rec.Data), " > ")
+				}
+				if all += levels[rec.QSLIndex]; known {
+					found += levels[rec.QSLIndex]
+				}
+			}
+			testenv.Must(t, answers.Close())
+			want := float64(found) / float64(all)
+			if right == 0.6 && (want < 0.35 || want > 0.85) || right == 1 && want != 1 || s.Rights() == 0 {
+				t.Errorf("%s: %d of %d levels are right, the server was to know %g of the products", scenario, found, all, right)
+			}
+			a := r.Accuracy
+			if math.Abs(a.Value-want) > 1e-12 || a.Metric != "f1" || a.Reference != 1 || a.Below() != (right < 1) || a.Samples != samples || r.Interactive != (scenario == "interactive") {
+				t.Errorf("%s, %g of the answers right: %+v, want %g", scenario, right, a, want)
+			}
+			if again := score(t, rescore.Request{Run: dir}); again.Value != a.Value || again.Target != a.Target {
+				t.Errorf("%s: scored again %+v, want %+v", scenario, again.Accuracy, a)
+			}
 		}
 	}
 }

@@ -3,6 +3,7 @@ package tokenserver
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -273,10 +274,11 @@ type message struct {
 	ToolCalls []json.RawMessage `json:"tool_calls"`
 }
 
-// content is a text, or parts: texts, and images of which each is some tokens.
+// content is a text, or parts: texts, and images of which each is some tokens. The answer to a built-in product is in its picture.
 type content struct {
 	text   string
 	images int
+	answer []int32
 }
 
 const imageTokens = 64
@@ -302,6 +304,10 @@ func (c *content) UnmarshalJSON(data []byte) error {
 			c.text += p.Text
 		case p.Type == "image_url" && strings.HasPrefix(p.Image.URL, "data:image/"):
 			c.text, c.images = c.text+p.Image.URL, c.images+1
+			_, data, _ := strings.Cut(p.Image.URL, ";base64,")
+			if picture, err := base64.StdEncoding.DecodeString(data); err == nil {
+				c.answer = vocab.AnswerInText(string(picture))
+			}
 		default:
 			return fmt.Errorf("a part of a message is of type %q: must be text, or image_url with its data", p.Type)
 		}
@@ -371,7 +377,9 @@ func (q *request) readPrompt(textOnly bool) (answer []int32, err error) {
 		prompt = nil
 		for _, m := range q.Messages {
 			q.length += len(strings.Fields(m.Content.text)) + imageTokens*m.Content.images
-			answer, prompt = vocab.AnswerInText(m.Content.text), append(prompt, m.Content.text...)
+			if answer, prompt = m.Content.answer, append(prompt, m.Content.text...); answer == nil {
+				answer = vocab.AnswerInText(m.Content.text)
+			}
 		}
 	case len(prompt) == 0:
 		return nil, errors.New("prompt is missing")

@@ -1,8 +1,10 @@
 package truncate
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -108,10 +110,17 @@ func find(root, submitter string) (paths []string, err error) {
 
 var hashLine = regexp.MustCompile(`(?m)^hash=(\w+)\r?$`)
 
-// HashIn returns the hash that the text of accuracy.txt has; "": none.
+// HashIn returns the hash of a log that the text of accuracy.txt has; "": none. The script of Qwen3-VL writes one of the line with the
+// score, which does not count.
 func HashIn(text []byte) string {
-	if m := hashLine.FindSubmatch(text); m != nil {
-		return string(m[1])
+	for _, m := range hashLine.FindAllSubmatch(text, -1) {
+		ofLine := func(line []byte) bool {
+			line = bytes.TrimSpace(line)
+			return len(line) > 0 && fmt.Sprintf("%x", sha256.Sum256(line)) == string(m[1])
+		}
+		if !slices.ContainsFunc(bytes.Split(text, []byte("\n")), ofLine) {
+			return string(m[1])
+		}
 	}
 	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -257,5 +258,24 @@ func TestRefusals(t *testing.T) {
 		if _, err := Tree(t.Context(), Options{Tree: root, Backup: backup}); !testenv.Names(err, backup+" … tree") {
 			t.Errorf("backup %s: %v", backup, err)
 		}
+	}
+}
+
+// The hash that evaluation.py of Qwen3-VL writes is of its line, so that of the log follows.
+func TestHashOfAScore(t *testing.T) {
+	const line, of, other = `{"f1": 0.5}`, "8a8b2a9f", "aa"
+	score := fmt.Sprintf("Results\n\n%s\n\nhash=%x", line, sha256.Sum256([]byte(line)))
+	if got := HashIn([]byte(score)); got != "" {
+		t.Errorf("the hash of the line counts: %s", got)
+	}
+	text, err := WithHash([]byte(score), "", of)
+	if err != nil || string(text) != score+"\nhash="+of+"\n" || HashIn(text) != of {
+		t.Errorf("%q, %v", text, err)
+	}
+	if again, err := WithHash(text, "", of); err != nil || string(again) != string(text) {
+		t.Errorf("again: %q, %v", again, err)
+	}
+	if _, err := WithHash(text, "", other); err == nil {
+		t.Error("the hash of another log is none")
 	}
 }

@@ -1,11 +1,13 @@
 package pytext
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -176,4 +178,54 @@ func Round(v float64, digits int) float64 {
 		return v // of infinities and NaN
 	}
 	return rounded
+}
+
+// Repr is repr of a text, as Python prints it inside of a list: in single quotes, unless it has those and no double ones.
+func Repr(s string) string {
+	quote := '\''
+	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
+		quote = '"'
+	}
+	b := utf8.AppendRune(nil, quote)
+	for _, r := range s {
+		switch {
+		case r == quote || r == '\\':
+			b = append(b, '\\', byte(r))
+		case r == '\n':
+			b = append(b, `\n`...)
+		case r == '\r':
+			b = append(b, `\r`...)
+		case r == '\t':
+			b = append(b, `\t`...)
+		case unicode.IsPrint(r):
+			b = utf8.AppendRune(b, r)
+		case r <= 0xff:
+			b = fmt.Appendf(b, `\x%02x`, r)
+		case r <= 0xffff:
+			b = fmt.Appendf(b, `\u%04x`, r)
+		default:
+			b = fmt.Appendf(b, `\U%08x`, r)
+		}
+	}
+	return string(utf8.AppendRune(b, quote))
+}
+
+// JSON is json.dumps of a text: characters beyond ASCII are escapes of UTF-16.
+func JSON(s string) string {
+	b := []byte{'"'}
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b = append(b, '\\', byte(r))
+		case ' ' <= r && r <= '~':
+			b = append(b, byte(r))
+		case strings.ContainsRune("\n\r\t\b\f", r):
+			b = append(b, '\\', "nrtbf"[strings.IndexRune("\n\r\t\b\f", r)])
+		default:
+			for _, unit := range utf16.AppendRune(nil, r) {
+				b = fmt.Appendf(b, `\u%04x`, unit)
+			}
+		}
+	}
+	return string(append(b, '"'))
 }

@@ -156,3 +156,28 @@ func TestNormalizeLongRuns(t *testing.T) {
 		}
 	}
 }
+
+// Values of Python 3.11: repr and json.dumps.
+func TestLiterals(t *testing.T) {
+	for _, c := range []struct{ text, repr, json string }{
+		{"plain", "'plain'", "\"plain\""},
+		{"it's", "\"it's\"", "\"it's\""},
+		{"say \"x\"", "'say \"x\"'", "\"say \\\"x\\\"\""},
+		{"both ' and \"", "'both \\' and \"'", "\"both ' and \\\"\""},
+		{"back\\slash", "'back\\\\slash'", "\"back\\\\slash\""},
+		{"tab\u0009nl\ncr\u000d", "'tab\\tnl\\ncr\\r'", "\"tab\\tnl\\ncr\\r\""},
+		{"\u0000\u001f\u007f\u0080\u00a0\u00ad", "'\\x00\\x1f\\x7f\\x80\\xa0\\xad'", "\"\\u0000\\u001f\\u007f\\u0080\\u00a0\\u00ad\""},
+		{"gr\u00f6\u00dfe \u2013 \u201cq\u201d", "'gr\u00f6\u00dfe \u2013 \u201cq\u201d'", "\"gr\\u00f6\\u00dfe \\u2013 \\u201cq\\u201d\""},
+		{"\U0001f600\U000e0001", "'\U0001f600\\U000e0001'", "\"\\ud83d\\ude00\\udb40\\udc01\""},
+		{"\u2028\u200b\u3000\ufeff", "'\\u2028\\u200b\\u3000\\ufeff'", "\"\\u2028\\u200b\\u3000\\ufeff\""},
+		{"\u0008\u000c/", "'\\x08\\x0c/'", "\"\\b\\f/\""},
+		{"", "''", "\"\""},
+	} {
+		if got := Repr(c.text); got != c.repr {
+			t.Errorf("Repr(%q) = %s, want %s", c.text, got, c.repr)
+		}
+		if got := JSON(c.text); got != c.json {
+			t.Errorf("JSON(%q) = %s, want %s", c.text, got, c.json)
+		}
+	}
+}

@@ -23,6 +23,13 @@ const (
 	boxEnd       = 86
 	programBegin = 88
 	programEnd   = 89
+
+	categoryBegin = 90
+	nextLevel     = 91
+	brandBegin    = 92
+	usedBegin     = 93
+	isUsed        = 94
+	isNew         = 95
 )
 
 // Words are the texts of the tokens. None begins with another one. Some need escapes in JSON, and some have bytes that are
@@ -36,6 +43,8 @@ var Words = func() (list [Size]string) {
 	}
 	list[answerIs], list[boxBegin], list[boxEnd], list[Mark] = " ANSWER: ", `\boxed{`, "}", " ==> "
 	list[programBegin], list[programEnd] = "```python\nprint(int(input()) + ", ")\n```"
+	list[categoryBegin], list[nextLevel], list[brandBegin] = `{"category": "`, " > ", `", "brand": "`
+	list[usedBegin], list[isUsed], list[isNew] = `", "is_secondhand": `, "true}", "false}"
 	list[5], list[17], list[29], list[41] = " \"quoted\"", "\n", " café", " 😀"
 	return list
 }()
@@ -58,6 +67,23 @@ func Number(n int) []int32 { return number(n, boxBegin, boxEnd) }
 // Program is an answer: a program that reads a number and prints the sum of it and n, which is not negative.
 func Program(n int) []int32 { return number(n, programBegin, programEnd) }
 
+// Product is an answer: the category of a product, level by level, its brand, and whether it is second-hand, as JSON. The tokens are
+// plain ones of which JSON takes each byte.
+func Product(category []int32, brand int32, used bool) []int32 {
+	list := []int32{categoryBegin}
+	for i, level := range category {
+		if i > 0 {
+			list = append(list, nextLevel)
+		}
+		list = append(list, level)
+	}
+	list = append(list, brandBegin, brand, usedBegin)
+	if used {
+		return append(list, isUsed)
+	}
+	return append(list, isNew)
+}
+
 func number(n int, begin, end int32) []int32 {
 	list := []int32{begin}
 	for _, digit := range fmt.Sprint(n) {
@@ -75,10 +101,11 @@ func Answer(question []int32) []int32 {
 	return question[i+1:]
 }
 
-// AnswerInText returns the tokens behind the mark of a question's text, as Answer.
+// AnswerInText returns the tokens behind the mark of a question's text, as Answer. That of a product ends with its last token, whatever
+// follows: it is in the file of a picture.
 func AnswerInText(text string) (tokens []int32) {
 	_, rest, _ := strings.Cut(text, Words[Mark])
-	for rest != "" {
+	for rest != "" && (len(tokens) == 0 || tokens[len(tokens)-1] < isUsed) {
 		i := slices.IndexFunc(Words[:], func(w string) bool { return strings.HasPrefix(rest, w) })
 		if i < 0 {
 			return nil

@@ -8,7 +8,9 @@ import (
 )
 
 func TestAnswersOfQuestions(t *testing.T) {
-	for text, tokens := range map[string][]int32{" ANSWER: C": Letter('C'), `\boxed{0}`: Number(0), `\boxed{907}`: Number(907), "```python\nprint(int(input()) + 41)\n```": Program(41)} {
+	for text, tokens := range map[string][]int32{" ANSWER: C": Letter('C'), `\boxed{0}`: Number(0), `\boxed{907}`: Number(907), "```python\nprint(int(input()) + 41)\n```": Program(41),
+		`{"category": " token42 >  token43", "brand": " token44", "is_secondhand": true}`: Product([]int32{42, 43}, 44, true),
+		`{"category": " token50", "brand": " token51", "is_secondhand": false}`:           Product([]int32{50}, 51, false)} {
 		question := append([]int32{3, 5, Mark}, tokens...)
 		if Text(tokens) != text || !slices.Equal(Answer(question), tokens) || !slices.Equal(AnswerInText(Text(question)), tokens) {
 			t.Errorf("%v are %q, want %q; behind the mark are %v and %v", tokens, Text(tokens), text, Answer(question), AnswerInText(Text(question)))
@@ -21,6 +23,14 @@ func TestAnswersOfQuestions(t *testing.T) {
 	}
 	if got := AnswerInText("a ==> unknown"); got != nil {
 		t.Errorf("unknown words are %v", got)
+	}
+}
+
+// The answer to a product is found among other bytes.
+func TestAnswerInFile(t *testing.T) {
+	answer := Product([]int32{42, 43, 44}, 45, true)
+	if got := AnswerInText("\xff\xd8\xff" + Words[Mark] + Text(answer) + "\x00 ==> more"); !slices.Equal(got, answer) {
+		t.Errorf("the answer is %v, want %v", got, answer)
 	}
 }
 
@@ -37,7 +47,7 @@ func TestTextsHaveOneReading(t *testing.T) {
 	for range 500 {
 		question := []int32{Mark}
 		for range random.IntN(8) {
-			question = append(question, int32(random.IntN(Size)))
+			question = append(question, int32(random.IntN(isUsed))) // which would end it
 		}
 		if got := AnswerInText(Text(question)); !slices.Equal(got, question[1:]) {
 			t.Fatalf("behind the mark of %q is %v, want %v", Text(question), got, question[1:])
