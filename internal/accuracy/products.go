@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mlperf-go/mlperf/internal/tokenizer/pytext"
+	"github.com/mlperf-go/mlperf/internal/units"
 )
 
 // A Product is what is known of a product of Shopify's catalogue. Its category is a path: "Clothing > Shirts".
@@ -76,18 +77,23 @@ func ScoreProducts(log Input, truth []Product) (*Score, error) {
 		{Name: "f1", Value: inference.f1()}, {Name: "f1_endpoints", Value: endpoints.f1()},
 		{Name: "brand", Value: float64(brands) / float64(n)},
 	}
+	other := fmt.Sprintf("evaluation.py also tells: brand %s", units.Score(score.Values[2].Value))
 	if unfit == 0 {
 		second := 0.0
 		if all := 2*truePositive + falsePositive + falseNegative; all > 0 {
 			second = 2 * float64(truePositive) / float64(all)
 		}
 		score.Values = append(score.Values, Value{Name: "is_secondhand", Value: second})
-	} else {
+		other += ", is_secondhand " + units.Score(second)
+	}
+	score.warnf("%s", other)
+	if unfit > 0 {
 		score.warnf("%d of %d answers do not fit the schema and count as wrong; is_secondhand has no score, because the official script draws it "+
 			"for these answers, differently on each number of processors", unfit, n)
 	}
 	if a, b := inference.f1(), endpoints.f1(); a != b {
-		score.warnf("f1 is %s by evaluation.py and %s by mlcommons/endpoints, which trims categories first", pytext.Float(a), pytext.Float(b))
+		score.warnf("f1 is %s by evaluation.py and %s by mlcommons/endpoints, which trims categories first: a difference of %s", pytext.Float(a),
+			pytext.Float(b), units.Score(a-b))
 	}
 	line := fmt.Sprintf(`{"f1": %s}`, pytext.Float(inference.f1()))
 	score.Lines = []string{"Results", "", line, "", fmt.Sprintf("hash=%x", sha256.Sum256([]byte(line)))} // of the line, not of the log

@@ -79,7 +79,7 @@ func TestLevelsOfProducts(t *testing.T) {
 	if err != nil || score.Values[0].Value != f1(older...) || score.Values[1].Value != f1(newer...) {
 		t.Errorf("all: %v, %v, want %v and %v", score.Values, err, f1(older...), f1(newer...))
 	}
-	if len(score.Warnings) != 2 || !strings.Contains(score.Warnings[1], "trims") {
+	if len(score.Warnings) != 3 || !strings.Contains(score.Warnings[2], "trims") {
 		t.Errorf("the rounds differ, and the warnings are %q", score.Warnings)
 	}
 }
@@ -99,6 +99,9 @@ func TestScoreOfProducts(t *testing.T) {
 	want := "Results\n\n{\"f1\": 0.9090909090909091}\n\nhash=51bcdbd30824c5f4d9478fd1ea48ce6cfdd087c923504f3b63280b9b89a892c7\n"
 	if text := score.Text(); text != want {
 		t.Errorf("the text is\n%s", text)
+	}
+	if want := []string{"evaluation.py also tells: brand 0.666667, is_secondhand 0.5"}; !slices.Equal(score.Warnings, want) {
+		t.Errorf("warnings %q, want %q", score.Warnings, want)
 	}
 	for name, want := range map[string]float64{"f1": 10. / 11, "f1_endpoints": 10. / 11, "brand": 2. / 3, "is_secondhand": 0.5} {
 		if v, ok := score.Lookup(name); !ok || math.Abs(v.Value-want) > 1e-15 {
