@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -20,7 +21,7 @@ const module = "github.com/mlperf-go/mlperf/"
 // rules protect the decisions behind the architecture: from imports none of not, but for except. A name stands for a package
 // and all below it.
 var rules = []struct{ from, not, except, why string }{
-	{"internal/loadgen", "internal configs", "internal/loadgen internal/userinput internal/units internal/fileio internal/machine/priority internal/machine/cgroup", "the load generator knows no model, engine or file format"},
+	{"internal/loadgen", "internal configs", "internal/loadgen internal/userinput internal/units internal/fileio internal/machine/clock internal/machine/priority internal/machine/cgroup", "the load generator knows no model, engine or file format"},
 	{"internal/models", "internal/harness internal/run internal/cli", "", "only the harness joins models and load generator"},
 	{"internal/backend", "internal/models internal/harness internal/run internal/loadgen internal/cli", "", "engines know no benchmark"},
 	{"internal/accuracy", "internal/models internal/backend internal/loadgen internal/harness internal/run", "", "metrics know values and files"},
@@ -133,14 +134,31 @@ func TestImports(t *testing.T) {
 // leaves no half-written ones.
 func TestFilesAreWrittenByFileio(t *testing.T) {
 	forbidden := []string{"Create", "CreateTemp", "WriteFile", "OpenFile", "Rename", "Symlink", "Link", "Truncate"}
-	eachFile(t, func(name string, file *ast.File) {
-		if strings.HasPrefix(name, "internal/fileio/") {
-			return
+	eachUse(t, "os", forbidden, func(file, call string) {
+		if !strings.HasPrefix(file, "internal/fileio/") {
+			t.Errorf("%s calls %s: want a function of internal/fileio", file, call)
 		}
+	})
+}
+
+// TestMeasuringReadsTheFinestClock: in rooms that measure, the time comes from machine/clock.
+func TestMeasuringReadsTheFinestClock(t *testing.T) {
+	rooms := []string{"backend", "harness", "loadgen", "models", "run", "serve", "tune"}
+	eachUse(t, "time", []string{"Now", "Since"}, func(file, call string) {
+		if name, found := strings.CutPrefix(path.Dir(file), "internal/"); found && slices.Contains(rooms, strings.Split(name, "/")[0]) {
+			t.Errorf("%s calls %s: want a function of internal/machine/clock", file, call)
+		}
+	})
+}
+
+// eachUse finds the uses of functions of a package of the standard library.
+func eachUse(t *testing.T, pkg string, functions []string, found func(file, call string)) {
+	t.Helper()
+	eachFile(t, func(name string, file *ast.File) {
 		ast.Inspect(file, func(n ast.Node) bool {
-			if s, ok := n.(*ast.SelectorExpr); ok && slices.Contains(forbidden, s.Sel.Name) {
-				if of, ok := s.X.(*ast.Ident); ok && of.Name == "os" {
-					t.Errorf("%s calls os.%s: want a function of internal/fileio", name, s.Sel.Name)
+			if s, ok := n.(*ast.SelectorExpr); ok && slices.Contains(functions, s.Sel.Name) {
+				if of, ok := s.X.(*ast.Ident); ok && of.Name == pkg {
+					found(name, pkg+"."+s.Sel.Name)
 				}
 			}
 			return true

@@ -146,7 +146,7 @@ func printDiagnosis(w io.Writer, d *diagnosis) error {
 	m, cpu := d.Machine, d.Machine.CPU
 	fmt.Fprintf(&b, "program      %s, %s\n", d.Program, m.Go)
 	fmt.Fprintf(&b, "system       %s, kernel %s, %s\n", m.OS, m.Kernel, m.Arch)
-	fmt.Fprintf(&b, "processor    %s, %s, %s, %s usable\n", cpu.Model, units.Count(cpu.Cores, "core"), units.Count(cpu.Threads, "thread"),
+	fmt.Fprintf(&b, "processor    %s, %s, %s, %s usable\n", cmp.Or(cpu.Model, "unknown"), units.Count(cpu.Cores, "core"), units.Count(cpu.Threads, "thread"),
 		units.Number(cpu.Usable))
 	fmt.Fprintf(&b, "features     %s\n", strings.Join(cpu.Features, " "))
 	fmt.Fprintf(&b, "memory       %s, %s available\n", units.Memory(m.Memory.TotalBytes), units.Memory(m.Memory.AvailableBytes))
@@ -167,7 +167,7 @@ func printDiagnosis(w io.Writer, d *diagnosis) error {
 		fmt.Fprintf(&b, "%-12s wakes %s late at the median, %s at p99\n", name, units.Duration(time.Duration(o.MedianNS)),
 			units.Duration(time.Duration(o.P99NS)))
 	}
-	fmt.Fprintf(&b, "clock        %s, %s to read\n", m.ClockSource, units.Text(d.Timers.ReadNS, "ns"))
+	fmt.Fprintf(&b, "clock        %s, %s to read\n", cmp.Or(m.ClockSource, "of the system"), units.Text(d.Timers.ReadNS, "ns"))
 	oversleep("timer", d.Timers.Sleep)
 	if d.Timers.Nano.P99NS > 0 {
 		oversleep("nanosleep", d.Timers.Nano)

@@ -199,7 +199,7 @@ func Get(ctx context.Context, it Item, o Options) (result Result, err error) {
 	if result, err = j.run(ctx); err == nil && it.Kind == Runtime {
 		err = j.removeOtherVersions()
 	}
-	return result, errors.Join(err, list.file.Close())
+	return result, errors.Join(err, list.close())
 }
 
 // removeOtherVersions removes other versions of a runtime, where runs look for it: they have gigabytes.
@@ -385,7 +385,7 @@ func (j *job) replace(ctx context.Context, name string, data []byte) error {
 
 // finish writes the list and the receipt, and removes the archives or puts them where the user sees them.
 func (j *job) finish() error {
-	if err := j.list.write(); err != nil {
+	if err := errors.Join(j.list.close(), j.list.write()); err != nil { // Windows replaces no open file on exFAT and shares
 		return err
 	}
 	j.receipt.Files = len(j.list.names())

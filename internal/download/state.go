@@ -127,7 +127,7 @@ type sumList struct {
 	root *os.Root
 	mu   sync.Mutex
 	sums map[string]string // path → SHA-256
-	file *os.File
+	file *os.File          // for further lines; nil: closed
 }
 
 // readSums reads the lines of SHA256SUMS, as sha256sum writes them. A line that was cut off is left out.
@@ -169,6 +169,15 @@ func (l *sumList) write() error {
 		fmt.Fprintf(&b, "%s  %s\n", l.sums[name], name)
 	}
 	return writeFile(l.root, sumsFile, b.Bytes())
+}
+
+// close ends the adding of lines.
+func (l *sumList) close() error {
+	file := l.file
+	if l.file = nil; file == nil {
+		return nil
+	}
+	return file.Close()
 }
 
 // add notes that a file was installed.

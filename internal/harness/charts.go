@@ -7,6 +7,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
 	"github.com/mlperf-go/mlperf/internal/units"
@@ -56,7 +57,7 @@ func watch(from []machine.Gauge, o Observer) (g *gauges, stop func()) {
 				return
 			case <-timer.C:
 			}
-			now := time.Now()
+			now := clock.Now()
 			g.at = append(g.at, now)
 			for i, f := range from {
 				v := f.Read()
@@ -142,9 +143,9 @@ func (s *sut) gauges() []machine.Gauge {
 	}
 	// rate reads how much a total grew in a nanosecond.
 	rate := func(of func(*worker) int64) func() float64 {
-		last, before := time.Now(), total(of)
+		last, before := clock.Now(), total(of)
 		return func() float64 {
-			now, n := time.Now(), total(of)
+			now, n := clock.Now(), total(of)
 			grown := float64(n-before) / float64(max(now.Sub(last), 1))
 			last, before = now, n
 			return max(grown, 0)
@@ -153,7 +154,7 @@ func (s *sut) gauges() []machine.Gauge {
 	busy := rate(func(w *worker) int64 {
 		n := w.busy.Load()
 		if since := w.since.Load(); since > 0 {
-			n += time.Now().UnixNano() - since
+			n += clock.Now().UnixNano() - since
 		}
 		return n
 	})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
@@ -64,7 +65,7 @@ func (s *source) hand(items []workload.Item, t task) []workload.Item {
 	s.free = s.free[:len(s.free)-1]
 	s.tasks[ticket], s.taken[ticket], s.tokens[ticket] = t, true, 0
 	if s.admitted() == 1 {
-		s.w.since.Store(time.Now().UnixNano())
+		s.w.since.Store(clock.Now().UnixNano())
 	}
 	row, err := s.w.sut.rows.after(s.prevRow, t.sample.Index)
 	if err != nil {
@@ -135,7 +136,7 @@ func (s *source) complete(ticket int, r loadgen.QuerySampleResponse, failure err
 	}
 	s.w.samples.Add(1)
 	if s.admitted() == 0 {
-		s.w.busy.Add(time.Now().UnixNano() - s.w.since.Swap(0))
+		s.w.busy.Add(clock.Now().UnixNano() - s.w.since.Swap(0))
 		s.w.slots.use(0)
 		s.w.sut.queue.done()
 	}
@@ -162,7 +163,7 @@ type slots struct {
 func (s *slots) use(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := time.Now()
+	now := clock.Now()
 	s.spent += time.Duration(s.used) * now.Sub(s.since)
 	s.used, s.since = n, now
 }
@@ -171,7 +172,7 @@ func (s *slots) use(n int) {
 func (s *slots) total() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.spent + time.Duration(s.used)*time.Since(s.since)
+	return s.spent + time.Duration(s.used)*clock.Since(s.since)
 }
 
 // serve has a decoder answer samples until the queue is closed. If it gives up with an error, that

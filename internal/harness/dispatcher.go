@@ -6,6 +6,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
@@ -28,7 +29,7 @@ func (d *dispatcher) issued(samples int) { d.dispatch(samples) }
 
 // dispatch starts answering up to n of the samples that wait, as far as the limit allows. It returns at once.
 func (d *dispatcher) dispatch(n int) {
-	issued := time.Now()
+	issued := clock.Now()
 	for range n {
 		if !d.enter() {
 			return
@@ -61,7 +62,7 @@ func (d *dispatcher) run(issued time.Time) {
 			break
 		}
 		if first {
-			d.handover.Add(time.Since(issued))
+			d.handover.Add(clock.Since(issued))
 		}
 		d.answer(batch[0])
 		d.sut.queue.done()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 )
 
 // A Probe takes short measurements of an opened model, to compare ways to run it. It writes, judges and keeps
@@ -72,7 +73,7 @@ func (p *Probe) Times(ctx context.Context, workers, batch int, d time.Duration) 
 	var wg sync.WaitGroup
 	var begin time.Time
 	measure := func(runs func(i int)) {
-		begin = time.Now()
+		begin = clock.Now()
 		for i := range workers {
 			wg.Go(func() { runs(i) })
 		}
@@ -80,10 +81,10 @@ func (p *Probe) Times(ctx context.Context, workers, batch int, d time.Duration) 
 	}
 	measure(func(i int) { errs[i] = tryOut(ctx, p.r.model.predictors[i], items) })
 	measure(func(i int) {
-		for errs[i] == nil && (len(times[i]) == 0 || time.Since(begin) < d) {
-			start := time.Now()
+		for errs[i] == nil && (len(times[i]) == 0 || clock.Since(begin) < d) {
+			start := clock.Now()
 			errs[i] = tryOut(ctx, p.r.model.predictors[i], items)
-			times[i] = append(times[i], time.Since(start))
+			times[i] = append(times[i], clock.Since(start))
 		}
 	})
 	all := slices.Concat(times...)

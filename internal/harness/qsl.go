@@ -9,6 +9,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/dataset"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 	"github.com/mlperf-go/mlperf/internal/machine/workerpool"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -59,8 +60,8 @@ func (q *qsl) PerformanceSampleCount() int { return q.performance }
 
 // LoadSamplesToRAM implements loadgen.QSL.
 func (q *qsl) LoadSamplesToRAM(ctx context.Context, indices []loadgen.QuerySampleIndex) error {
-	begin := time.Now()
-	defer func() { q.took += time.Since(begin) }()
+	begin := clock.Now()
+	defer func() { q.took += clock.Since(begin) }()
 	if q.store != nil && q.keep {
 		if slices.Equal(indices, q.rows.order) {
 			return nil

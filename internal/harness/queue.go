@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 )
 
 // A task is a sample that waits for a worker.
@@ -75,14 +76,14 @@ func (q *queue) add(query loadgen.Query) {
 	n := len(query.Samples)
 	s := span{query: query}
 	if q.maxDelay > 0 || q.length != nil {
-		s.added = time.Now()
+		s.added = clock.Now()
 	}
 	q.mu.Lock()
 	q.spans.push(s)
 	q.samples += n
 	q.flushed = false
 	if q.samples > q.peak {
-		q.peak, q.peakTime = q.samples, time.Now()
+		q.peak, q.peakTime = q.samples, clock.Now()
 	}
 	q.mu.Unlock()
 	if n > q.maxBatch {
@@ -103,7 +104,7 @@ func (q *queue) waiting() bool {
 func (q *queue) flush() {
 	q.mu.Lock()
 	q.flushed = true
-	q.backlog = backlog{q.samples, q.emptied, time.Now()}
+	q.backlog = backlog{q.samples, q.emptied, clock.Now()}
 	q.mu.Unlock()
 	q.ready.Broadcast()
 }
@@ -155,7 +156,7 @@ func (q *queue) admit(batch []task, n int, idle, wait bool) ([]task, bool) {
 	}
 	batch = q.fill(batch, n)
 	if q.samples == 0 {
-		q.emptied = time.Now()
+		q.emptied = clock.Now()
 	}
 	if idle {
 		q.active++
@@ -216,7 +217,7 @@ func (q *queue) due() bool {
 	} else {
 		added = q.spans.front().added
 	}
-	rest := q.maxDelay - time.Since(added)
+	rest := q.maxDelay - clock.Since(added)
 	if rest <= 0 {
 		return true
 	}
@@ -304,7 +305,7 @@ func (q *queue) companions(n int) []int {
 	for i := range order {
 		order[i] = i
 	}
-	if q.overtake == 0 || time.Since(q.oldest[0].added) <= q.overtake {
+	if q.overtake == 0 || clock.Since(q.oldest[0].added) <= q.overtake {
 		length := q.oldest[0].length
 		away := func(i int) int { return max(q.oldest[i].length-length, length-q.oldest[i].length) }
 		slices.SortStableFunc(order, func(a, b int) int { return away(a) - away(b) })

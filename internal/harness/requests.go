@@ -13,6 +13,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 	"github.com/mlperf-go/mlperf/internal/report/requests"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
@@ -139,7 +140,7 @@ func (r *run) cancelled() func(loadgen.ResponseID) bool {
 // that took, and how many ran still after mostWait; -1: the servers do not tell.
 func (r *run) afterCancelled(ctx context.Context) (took time.Duration, still float64) {
 	const mostWait = 5 * time.Second
-	began := time.Now()
+	began := clock.Now()
 	for {
 		still = -1
 		for _, g := range r.cfg.Gauges {
@@ -147,7 +148,7 @@ func (r *run) afterCancelled(ctx context.Context) (took time.Duration, still flo
 				still = max(still, 0) + v
 			}
 		}
-		took = time.Since(began)
+		took = clock.Since(began)
 		if still <= 0 || took >= mostWait {
 			return took, still
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/charts"
@@ -103,12 +104,12 @@ func newRun(cfg Config) *run {
 // phase runs and times a part of the run. If it fails because ctx has ended, the error is the cause: engines do not know it.
 func (r *run) phase(ctx context.Context, name string, f func() error) error {
 	r.cfg.Observer.Phase(name)
-	begin := time.Now()
+	begin := clock.Now()
 	err := context.Cause(ctx)
 	if err == nil {
 		err = f()
 	}
-	r.phases = append(r.phases, report.PhaseTime{Name: name, Seconds: time.Since(begin).Seconds()})
+	r.phases = append(r.phases, report.PhaseTime{Name: name, Seconds: clock.Since(begin).Seconds()})
 	if err == nil {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
@@ -161,8 +162,8 @@ const graceAtClose = 400 * time.Millisecond
 
 // idle waits until no prediction is under way, and returns false if one does not end.
 func (s *sut) idle() bool {
-	for begin := time.Now(); !s.queue.idle(); time.Sleep(time.Millisecond) {
-		if time.Since(begin) > graceAtClose {
+	for begin := clock.Now(); !s.queue.idle(); time.Sleep(time.Millisecond) {
+		if clock.Since(begin) > graceAtClose {
 			return false
 		}
 	}
@@ -229,11 +230,11 @@ func (w *worker) run(ctx context.Context) (err error) {
 
 // work answers the batch that was taken.
 func (w *worker) work(ctx context.Context) {
-	begin := time.Now()
+	begin := clock.Now()
 	w.since.Store(begin.UnixNano())
 	w.answer(ctx)
 	w.since.Store(0)
-	w.busy.Add(int64(time.Since(begin)))
+	w.busy.Add(int64(clock.Since(begin)))
 	w.took(len(w.batch))
 	w.samples.Add(int64(len(w.batch)))
 	w.sut.queue.done()

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
@@ -73,7 +74,7 @@ type speedTest struct {
 
 // throughput measures the samples per second of a predictor.
 func (m *speedTest) throughput(ctx context.Context, p predictor) (float64, error) {
-	m.began = time.Now()
+	m.began = clock.Now()
 	if p.decoder != nil {
 		return m.pull(ctx, p.decoder)
 	}
@@ -83,14 +84,14 @@ func (m *speedTest) throughput(ctx context.Context, p predictor) (float64, error
 			return 0, err
 		}
 		n += m.batch
-		took = time.Since(m.began)
+		took = clock.Since(m.began)
 	}
 	return float64(n) / max(took, 1).Seconds(), nil
 }
 
 // over reports whether n samples are enough, of this predictor and of all others.
 func (m *speedTest) over(n int) bool {
-	took := time.Since(m.began)
+	took := clock.Since(m.began)
 	if !m.ready && n >= leastBatches*m.batch && took >= probeTime {
 		m.ready = true
 		m.enough()
@@ -159,7 +160,7 @@ func (s *endlessSource) Token(int, []byte) {
 	s.tokens++
 	if !s.closed {
 		s.streamed++
-		s.took = time.Since(s.began)
+		s.took = clock.Since(s.began)
 	}
 }
 
@@ -171,7 +172,7 @@ func (s *endlessSource) Done(ticket int, _ []byte, _ int) {
 	s.free = append(s.free, ticket)
 	if !s.closed {
 		s.answered++
-		s.took = time.Since(s.began)
+		s.took = clock.Since(s.began)
 	}
 }
 

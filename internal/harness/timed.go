@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 	"github.com/mlperf-go/mlperf/internal/machine/workerpool"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -79,11 +80,11 @@ func (p *timedPredictor) Use(*workload.Store) error { return nil }
 
 // Predict implements workload.Predictor.
 func (p *timedPredictor) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
-	start := time.Now()
+	start := clock.Now()
 	if err := p.make(ctx, items); err != nil {
 		return err
 	}
-	p.samples.spent.Add(int64(time.Since(start)))
+	p.samples.spent.Add(int64(clock.Since(start)))
 	p.samples.made.Add(int64(len(items)))
 	return p.Predictor.Predict(ctx, p.items, reply)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
 
@@ -49,26 +50,26 @@ func (r *run) tryModel(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	start := time.Now()
+	start := clock.Now()
 	if r.cfg.Longest > 0 {
 		if err := tryOut(ctx, r.model.predictors[0], items[:1]); err != nil {
 			return err
 		}
-		one := max(time.Since(start), 1)
+		one := max(clock.Since(start), 1)
 		if r.warm = (warmUp{latency: one, least: one, runs: 1}); !r.fits(2 * one) {
 			return nil
 		}
 	}
 	for _, p := range r.model.predictors {
-		if r.asksServers() && time.Since(start) > warmUpBudget {
+		if r.asksServers() && clock.Since(start) > warmUpBudget {
 			break // all workers ask the same servers
 		}
-		if !r.fits(time.Since(start)) {
+		if !r.fits(clock.Since(start)) {
 			break // as many workers as there is time for
 		}
-		began := time.Now()
+		began := clock.Now()
 		for i, n := range r.warmSizes() {
-			if i > 0 && !r.compiles() && time.Since(began) > warmUpBudget || !r.fits(r.warm.latency*time.Duration(n)) {
+			if i > 0 && !r.compiles() && clock.Since(began) > warmUpBudget || !r.fits(r.warm.latency*time.Duration(n)) {
 				break
 			}
 			if err := tryOut(ctx, p, items[:n]); err != nil {
@@ -222,12 +223,12 @@ func differ(w *workload.Workload) bool {
 func stableTime(ctx context.Context, p workload.Predictor, items []workload.Item) (warmUp, error) {
 	var last []time.Duration // at most stableRuns
 	w := warmUp{}
-	for begin := time.Now(); !w.stable && (w.runs == 0 || time.Since(begin) < warmUpBudget); w.runs++ {
-		start := time.Now()
+	for begin := clock.Now(); !w.stable && (w.runs == 0 || clock.Since(begin) < warmUpBudget); w.runs++ {
+		start := clock.Now()
 		if err := tryOut(ctx, p, items); err != nil {
 			return w, err
 		}
-		took := max(time.Since(start), 1)
+		took := max(clock.Since(start), 1)
 		if w.least == 0 || took < w.least {
 			w.least = took
 		}

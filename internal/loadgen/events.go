@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 	"github.com/mlperf-go/mlperf/internal/units"
 )
 
@@ -38,7 +39,7 @@ func (l *eventLog) add(e Event) {
 	if l.closed {
 		return
 	}
-	e.Time = time.Now()
+	e.Time = clock.Now()
 	l.list = append(l.list, e)
 }
 

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 )
 
 // This file issues the queries (loadgen/issue_query_controller.cc).
@@ -107,7 +109,7 @@ func (p *phase) run(ctx context.Context) {
 // system lets milliseconds pass.
 func (p *phase) startClock() {
 	if p.starting.Add(-1) == 0 {
-		p.rec.started = time.Now()
+		p.rec.started = clock.Now()
 		close(p.started)
 	}
 	<-p.started

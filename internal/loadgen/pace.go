@@ -3,6 +3,8 @@ package loadgen
 import (
 	"context"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 )
 
 // A Pacer waits for instants on behalf of one issue thread. Instants are offsets
@@ -42,7 +44,7 @@ func (TimerPacer) Rest(_ time.Time, now time.Duration) time.Duration { return no
 
 // WaitUntil implements Pacer.
 func (TimerPacer) WaitUntil(ctx context.Context, start time.Time, offset time.Duration) time.Duration {
-	now := time.Since(start)
+	now := clock.Since(start)
 	if now >= offset {
 		return now
 	}
@@ -52,7 +54,7 @@ func (TimerPacer) WaitUntil(ctx context.Context, start time.Time, offset time.Du
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	return time.Since(start)
+	return clock.Since(start)
 }
 
 // leastSpinC is the shortest time that is worth a call of C, which takes about 50 ns.
@@ -60,11 +62,11 @@ const leastSpinC = 2 * time.Microsecond
 
 // spinUntil polls the clock until the offset, in C where that pays (see spinC).
 func spinUntil(start time.Time, offset time.Duration) time.Duration {
-	if rest := offset - time.Since(start); rest >= leastSpinC {
+	if rest := offset - clock.Since(start); rest >= leastSpinC {
 		spinC(rest)
 	}
 	for {
-		if now := time.Since(start); now >= offset {
+		if now := clock.Since(start); now >= offset {
 			return now
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 	"github.com/mlperf-go/mlperf/internal/machine/priority"
 )
 
@@ -94,7 +95,7 @@ func (p *sleepPacer) Rest(start time.Time, now time.Duration) time.Duration {
 
 // WaitUntil implements Pacer.
 func (p *sleepPacer) WaitUntil(ctx context.Context, start time.Time, offset time.Duration) time.Duration {
-	now := time.Since(start)
+	now := clock.Since(start)
 	if p.budget != nil && now-p.checked >= checkPeriod {
 		if p.checked = now; priority.Crowded() {
 			p.restore()
@@ -121,7 +122,7 @@ func (p *sleepPacer) WaitUntil(ctx context.Context, start time.Time, offset time
 func (p *sleepPacer) sleep(start time.Time, d time.Duration) time.Duration {
 	ts := unix.NsecToTimespec(int64(d))
 	_ = unix.Nanosleep(&ts, nil)
-	now := time.Since(start)
+	now := clock.Since(start)
 	p.budget.slept(now)
 	return now
 }

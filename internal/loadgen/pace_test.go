@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 )
 
 // pacers are those of a program, in real time. How late they are depends on the machine.
@@ -19,12 +21,12 @@ func pacers() map[string]Pacer {
 
 func TestPacerIsNeverEarly(t *testing.T) {
 	for name, p := range pacers() {
-		start := time.Now()
+		start := clock.Now()
 		p.Begin(time.Millisecond)
 		for _, wait := range []time.Duration{-time.Second, 0, 100, 1900, 2 * time.Microsecond, 30 * time.Microsecond, 250 * time.Microsecond, 3 * time.Millisecond} {
-			offset := time.Since(start) + wait
+			offset := clock.Since(start) + wait
 			got := p.WaitUntil(t.Context(), start, offset)
-			if now := time.Since(start); got < offset || got > now {
+			if now := clock.Since(start); got < offset || got > now {
 				t.Errorf("%s: WaitUntil(%v) = %v, at %v", name, offset, got, now)
 			}
 		}
@@ -37,7 +39,7 @@ func TestCancelledPacerReturns(t *testing.T) {
 		if name == "spins only" {
 			continue // a spin does not look at the context: it lasts a fraction of a millisecond
 		}
-		start := time.Now()
+		start := clock.Now()
 		p.Begin(time.Hour)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 		for range 2 { // the second wait is cancelled already

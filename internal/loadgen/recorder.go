@@ -5,6 +5,8 @@ import (
 	"math"
 	"sync/atomic"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 )
 
 // The state of a sample is kept in one word, its slot: not issued, issued, failed, or the
@@ -201,7 +203,7 @@ func (r *recorder) sample(id ResponseID) (*block, int) {
 }
 
 // now is the time since the start of the phase in nanoseconds.
-func (r *recorder) now() int64 { return int64(time.Since(r.started)) }
+func (r *recorder) now() int64 { return int64(clock.Since(r.started)) }
 
 // expect sets how many samples await waits for, counted from the start of the phase.
 func (r *recorder) expect(n int64) { r.awaited.Store(n) }

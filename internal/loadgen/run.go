@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 )
 
 // Run runs one test: it loads samples, issues the traffic that the settings ask for,
@@ -23,11 +25,11 @@ func Run(ctx context.Context, sut SUT, qsl QSL, settings TestSettings, opts Opti
 		QSLTotalSampleCount:       qsl.TotalSampleCount(),
 		QSLPerformanceSampleCount: qsl.PerformanceSampleCount(),
 		Requested:                 settings,
-		StartTime:                 time.Now(),
+		StartTime:                 clock.Now(),
 	}
-	before := time.Now()
+	before := clock.Now()
 	t.result.SUTName = sut.Name()
-	t.result.NamingTook = time.Since(before)
+	t.result.NamingTook = clock.Since(before)
 
 	if settings.Test05 {
 		t.events.warn("the test05 switch is on: the test runs in performance mode with the alternative seeds")
@@ -236,7 +238,7 @@ func (t *test) runPhase(ctx context.Context, p *phase) error {
 	debug.ReadGCStats(&after)
 	p.gc = GCStats{Cycles: int(after.NumGC - before.NumGC), Pause: after.PauseTotal - before.PauseTotal}
 
-	now := time.Now()
+	now := clock.Now()
 	monotonic, wall := now.Sub(begin), now.Round(0).Sub(begin.Round(0))
 	if p.e.PrintTimestamps && !p.accuracy { // the reference prints this; here it goes to the detail log
 		t.events.message(fmt.Sprintf("performance mode began at %s and ended at %s by the system clock (%d and %d s since 1970)",

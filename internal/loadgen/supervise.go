@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 	"github.com/mlperf-go/mlperf/internal/machine/priority"
 	"github.com/mlperf-go/mlperf/internal/units"
 )
@@ -90,11 +91,11 @@ func (t *test) drain(ctx context.Context, p *phase) bool {
 
 // watch reports progress, saves checkpoints, and gives up a SUT or a log that makes no progress.
 func (t *test) watch(ctx context.Context, p *phase) {
-	opts, saved := t.opts, time.Now()
+	opts, saved := t.opts, clock.Now()
 	ticker := time.NewTicker(opts.ProgressEvery)
 	defer ticker.Stop()
 	scratch := make([]int64, 0, recentQueries)
-	last, since := int64(-1), time.Now()
+	last, since := int64(-1), clock.Now()
 	for {
 		select {
 		case <-ctx.Done():
@@ -111,7 +112,7 @@ func (t *test) watch(ctx context.Context, p *phase) {
 			}
 			if now.Sub(saved) >= opts.CheckpointEvery {
 				t.checkpoint(p)
-				saved = time.Now()
+				saved = clock.Now()
 			}
 			work := p.rec.completed.Load() + p.entered() + p.returned.Load() + opts.Working()
 			if owed := p.owes(); work != last || owed == "" {
@@ -218,9 +219,9 @@ func (t *test) checkpoint(p *phase) {
 		return // the one before is still being saved
 	}
 	partial := *t.result
-	partial.Interrupted = fmt.Errorf("%w: this is what was known after %s", ErrUnfinished, units.Duration(time.Since(t.result.StartTime)))
+	partial.Interrupted = fmt.Errorf("%w: this is what was known after %s", ErrUnfinished, units.Duration(clock.Since(t.result.StartTime)))
 	partial.Events = append(t.events.snapshot(), Event{
-		Time: time.Now(), Key: "error_runtime", Value: partial.Interrupted.Error(), IsError: true,
+		Time: clock.Now(), Key: "error_runtime", Value: partial.Interrupted.Error(), IsError: true,
 	})
 	partial.Faults = t.faults.list()
 	// Statistics of fixed intervals are read from where the issue thread writes.

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 )
 
 // Timers describe how precisely this machine keeps time, under its present load.
@@ -32,10 +34,10 @@ const (
 // ProbeTimers measures the timers. It takes about 0.4 s, and ends early with the context's error.
 func ProbeTimers(ctx context.Context) (Timers, error) {
 	const reads = 20_000
-	start := time.Now()
+	start := clock.Now()
 	last, step := time.Duration(0), time.Duration(math.MaxInt64)
 	for range reads {
-		now := time.Since(start)
+		now := clock.Since(start)
 		if d := now - last; d > 0 && d < step {
 			step = d
 		}
@@ -67,9 +69,9 @@ func measure(ctx context.Context, sleep func(time.Duration)) (Oversleep, error) 
 			return Oversleep{}, context.Cause(ctx)
 		}
 		d := sleepTime + time.Duration(i)*7*time.Microsecond
-		start := time.Now()
+		start := clock.Now()
 		sleep(d)
-		late = append(late, int64(time.Since(start)-d))
+		late = append(late, int64(clock.Since(start)-d))
 	}
 	slices.Sort(late)
 	at := func(p float64) int64 { return late[int(math.Ceil(p*float64(len(late))))-1] }

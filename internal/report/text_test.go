@@ -195,6 +195,26 @@ func TestGeneration(t *testing.T) {
 	}
 }
 
+func TestArgumentsForWindows(t *testing.T) {
+	for argument, want := range map[string]string{
+		"resnet50":    "resnet50",
+		"":            `""`,
+		"my results":  `"my results"`,
+		`C:\runs\1`:   `C:\runs\1`,
+		`C:\my runs\`: `"C:\my runs\\"`,
+		`it's`:        `"it's"`,
+		`a"b`:         `"a\"b"`,
+		`a\"b`:        `"a\\\"b"`,
+		"ttft<200ms":  `"ttft<200ms"`,
+		"100%":        `"100%"`,
+		"a\x1bb":      `"a?b"`,
+	} {
+		if got := forWindows(argument); got != want {
+			t.Errorf("%q: %s, want %s", argument, got, want)
+		}
+	}
+}
+
 // The oracle is the shell.
 func TestCommandLine(t *testing.T) {
 	const notPrintable = "\t\n\r\v" // which only newer shells take as numbers
@@ -217,7 +237,11 @@ func TestCommandLine(t *testing.T) {
 		args = append(args, b.String())
 	}
 	args = append(args, "", "--flag=a b", "-", "--", "~", "a=b", "*")
-	line := CommandLine(args)
+	words := make([]string, len(args))
+	for i, a := range args {
+		words[i] = forPOSIX(a)
+	}
+	line := strings.Join(words, " ")
 	if strings.ContainsAny(line, notPrintable) {
 		t.Errorf("%q steers a terminal", line)
 	}

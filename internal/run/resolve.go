@@ -22,6 +22,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 	"github.com/mlperf-go/mlperf/internal/machine/home"
 	"github.com/mlperf-go/mlperf/internal/machine/power"
 	"github.com/mlperf-go/mlperf/internal/models"
@@ -63,7 +64,7 @@ func Resolve(q Request) (*Resolved, error) {
 	out := &r.Request.Output
 	if r.newFolder = *out == ""; r.newFolder {
 		*out = filepath.Join(outdir.Root, r.model.Name, strings.ToLower(r.ScenarioName()), cmp.Or(q.Mode, "performance"),
-			time.Now().Format("20060102-150405"))
+			clock.Now().Format("20060102-150405"))
 	}
 	if q.Ranging {
 		*out = filepath.Join(*out, power.Testing)

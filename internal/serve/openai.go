@@ -12,13 +12,13 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/serve/oipserver"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -333,7 +333,7 @@ func (m *textModel) begin(p *prompt) (*completion, error) {
 		m.release(row)
 		return nil, err
 	}
-	return &completion{textModel: m, prompt: p, row: row, length: len(ids), created: time.Now().Unix()}, nil
+	return &completion{textModel: m, prompt: p, row: row, length: len(ids), created: clock.Now().Unix()}, nil
 }
 
 // stream answers token by token. For a client that has gone it goes on, because a worker uses the row.

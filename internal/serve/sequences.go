@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
 	"github.com/mlperf-go/mlperf/internal/harness"
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/serve/oipserver"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -99,7 +99,7 @@ func (q *sequenceModel) submit(row, limit int) error {
 		return invalid(err)
 	}
 	q.limits[row] = limit
-	now := time.Now()
+	now := clock.Now()
 	c.submitted, c.started, c.samples, c.first, c.err = now, now, 1, true, nil
 	q.service.Submit(row)
 	return nil
@@ -109,7 +109,7 @@ func (q *sequenceModel) submit(row, limit int) error {
 func (q *sequenceModel) wait(row int) ([]byte, error) {
 	c := &q.calls[row]
 	<-c.done
-	q.count.add(&c.request, time.Now())
+	q.count.add(&c.request, clock.Now())
 	if c.err != nil {
 		return nil, protocol.Errorf(protocol.Internal, "running the model: %w", c.err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
 	"github.com/mlperf-go/mlperf/internal/harness"
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -79,10 +80,10 @@ func (t *table) reserve(bytes int64) bool {
 // answer submits a row and waits for its answer, also for a client that has gone: a worker may be using the row.
 func (t *table) answer(row, samples int) ([]tensor.Tensor, error) {
 	r := &t.requests[row]
-	r.submitted, r.samples = time.Now(), samples
+	r.submitted, r.samples = clock.Now(), samples
 	t.service.Submit(row)
 	<-r.done
-	t.count.add(r, time.Now())
+	t.count.add(r, clock.Now())
 	return r.outputs, r.err
 }
 

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/serve/oipserver"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -193,10 +193,10 @@ func (j *taskJob) Place(_ int, s protocol.Spec) (tensor.Tensor, error) {
 
 // Run implements oipserver.Job.
 func (j *taskJob) Run(ctx context.Context) ([]protocol.Spec, []tensor.Tensor, error) {
-	now := time.Now()
+	now := clock.Now()
 	r := &request{submitted: now, started: now, samples: 1, first: true}
 	r.err = j.answer(ctx)
-	j.model.count.add(r, time.Now())
+	j.model.count.add(r, clock.Now())
 	if r.err != nil {
 		return nil, nil, r.err
 	}

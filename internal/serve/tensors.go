@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/serve/oipserver"
@@ -106,7 +106,7 @@ func (p *predictor) Predict(ctx context.Context, items []workload.Item, reply wo
 			p.group = append(p.group, item)
 			continue
 		}
-		r.started, r.first = time.Now(), true
+		r.started, r.first = clock.Now(), true
 		r.outputs, r.err = p.runAlone(ctx, r.inputs)
 		reply.Done(item.Ticket, nil, 0)
 	}
@@ -121,7 +121,7 @@ func (p *predictor) Predict(ctx context.Context, items []workload.Item, reply wo
 	for group := range slices.Chunk(p.group, together) {
 		for k, item := range group {
 			r := &p.table.requests[item.Row]
-			r.started, r.first = time.Now(), k == 0
+			r.started, r.first = clock.Now(), k == 0
 		}
 		err := errApart
 		if !p.apart {

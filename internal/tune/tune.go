@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config/profile"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
@@ -234,7 +235,7 @@ func (q Request) find(ctx context.Context, p *run.Prepared, files []modelFile, o
 		return out, err
 	}
 	out.Profile = out.profile(subject)
-	out.Profile.Program, out.Profile.Created = q.Run.Program, time.Now().UTC().Truncate(time.Second)
+	out.Profile.Program, out.Profile.Created = q.Run.Program, clock.Now().UTC().Truncate(time.Second)
 	if len(q.Precisions) > 0 {
 		out.Profile.Precision = out.Winner.Variant
 	}
@@ -298,14 +299,14 @@ type searcher struct {
 // search measures until the search is over or ctx ends. It returns the measurements even then,
 // with the error that ended it.
 func (s searcher) search(ctx context.Context) (*Outcome, error) {
-	begin := time.Now()
+	begin := clock.Now()
 	base, facts, err := s.base(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s.settings.ServerTargetLatency = facts.bound
 	plan := search{
-		scenario: facts.scenario, points: s.axes.points(base, facts), objective: objectiveOf(s.settings), budget: s.budget, setup: time.Since(begin),
+		scenario: facts.scenario, points: s.axes.points(base, facts), objective: objectiveOf(s.settings), budget: s.budget, setup: clock.Since(begin),
 	}
 	out := &Outcome{Objective: plan.objective, Points: plan.points, Bound: facts.bound}
 	s.observer.Begin(plan.objective, len(plan.points))
@@ -367,7 +368,7 @@ func (s searcher) base(ctx context.Context) (base Point, f facts, err error) {
 // measure measures a point. A point that cannot be measured is an outcome too, unless ctx has ended.
 func (s searcher) measure(ctx context.Context, t trial) (Measurement, error) {
 	result := Measurement{Point: t.Point, Stage: t.stage, Round: t.round, Length: t.length}
-	begin := time.Now()
+	begin := clock.Now()
 	m, err := s.open(ctx, t.Point)
 	if err == nil {
 		result.Values, err = meter{m, t.Point, s.settings}.measure(ctx, t.stage, t.length)
@@ -379,6 +380,6 @@ func (s searcher) measure(ctx context.Context, t trial) (Measurement, error) {
 	if err != nil {
 		result.Err, result.Values = err.Error(), nil
 	}
-	result.Took = time.Since(begin)
+	result.Took = clock.Since(begin)
 	return result, nil
 }

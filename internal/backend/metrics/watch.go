@@ -16,6 +16,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend/credentials"
 	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 )
 
 // Config says where metrics are.
@@ -150,7 +151,7 @@ func (w *Watcher) ask(ctx context.Context, s *source, known map[string]bool) err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.at, s.found = time.Now(), found
+	s.at, s.found = clock.Now(), found
 	return nil
 }
 
@@ -196,7 +197,7 @@ func (s *source) reader(k kind, name, of string) func() float64 {
 		f, all, at := s.found[name], s.found[of], s.at
 		s.mu.Unlock()
 		const old = 3 * every
-		if f.count == 0 || time.Since(at) > old {
+		if f.count == 0 || clock.Since(at) > old {
 			return math.NaN()
 		}
 		switch k {

@@ -15,6 +15,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/oip/client"
 	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 )
 
 // Config says which model to ask for, and where.
@@ -132,7 +133,7 @@ func (e *Engine) ports(ctx context.Context, o backend.Options) (model *remoteMod
 
 // Open implements backend.Engine.
 func (e *Engine) Open(ctx context.Context, o backend.Options) (backend.Session, error) {
-	begin := time.Now()
+	begin := clock.Now()
 	model, inputs, outputs, err := e.ports(ctx, o)
 	if err != nil {
 		return nil, err
@@ -153,7 +154,7 @@ func (e *Engine) Open(ctx context.Context, o backend.Options) (backend.Session, 
 		s.wanted = append(s.wanted, p.Name)
 	}
 	s.info = backend.Info{Inputs: inputs, Outputs: outputs, Engine: e.title(),
-		Devices: []backend.DeviceUse{{Device: "remote", Nodes: -1}}, Facts: e.facts(), LoadTime: time.Since(begin)}
+		Devices: []backend.DeviceUse{{Device: "remote", Nodes: -1}}, Facts: e.facts(), LoadTime: clock.Since(begin)}
 	return s, nil
 }
 
@@ -243,11 +244,11 @@ func (e *Engine) Account(ctx context.Context) (backend.Account, error) {
 
 // infer sends a request, and counts its answer.
 func (e *Engine) infer(ctx context.Context, r *client.Request) error {
-	begin := time.Now()
+	begin := clock.Now()
 	if _, err := e.client.Infer(ctx, r); err != nil {
 		return err
 	}
-	e.roundTrip.Add(int64(time.Since(begin)))
+	e.roundTrip.Add(int64(clock.Since(begin)))
 	e.answered.Add(1)
 	return nil
 }

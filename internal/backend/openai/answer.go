@@ -17,6 +17,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 )
 
 const (
@@ -70,7 +71,7 @@ type answer struct {
 // begin starts an attempt: what an earlier one left is gone, except for what the sink has.
 func (a *answer) begin() {
 	*a = answer{session: a.session, prompt: a.prompt, request: a.request, sink: a.sink, trace: a.trace, attempts: a.attempts + 1,
-		started: a.started, sent: time.Now()}
+		started: a.started, sent: clock.Now()}
 	if a.trace != nil {
 		a.trace.Begin(a.sent)
 	}
@@ -96,7 +97,7 @@ type timedReader struct {
 
 func (r *timedReader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
-	r.at = time.Now()
+	r.at = clock.Now()
 	r.silence.Reset(r.most)
 	return n, err
 }
@@ -117,7 +118,7 @@ func (a *answer) read(r *timedReader) *failure {
 	if f != nil {
 		return f
 	}
-	took := time.Since(a.sent)
+	took := clock.Since(a.sent)
 	if a.session.config.Stream && a.pieces == 0 {
 		a.start(nil, took) // tokens without text: the time of the first is not known
 	}

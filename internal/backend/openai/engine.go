@@ -18,6 +18,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/credentials"
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -93,7 +94,7 @@ func (e *engine) Close() error {
 
 // Open connects to the servers and finds out what they understand. Of the options it uses Texts and Note.
 func (e *engine) Open(ctx context.Context, o backend.Options) (backend.Session, error) {
-	began := time.Now()
+	began := clock.Now()
 	s := &session{config: e.config, servers: e.servers, texts: o.Texts, stats: newStats(), model: e.config.Model}
 	notes, err := s.warm(ctx)
 	if err != nil {
@@ -145,7 +146,7 @@ func (e *engine) Open(ctx context.Context, o backend.Options) (backend.Session, 
 		facts["key"] = "from " + from
 	}
 	maps.Copy(facts, s.servers.extras.shown)
-	s.info = backend.Info{Engine: Name, Facts: facts, Devices: []backend.DeviceUse{{Device: "endpoint", Nodes: -1}}, LoadTime: time.Since(began)}
+	s.info = backend.Info{Engine: Name, Facts: facts, Devices: []backend.DeviceUse{{Device: "endpoint", Nodes: -1}}, LoadTime: clock.Since(began)}
 	return s, nil
 }
 
@@ -186,7 +187,7 @@ func (s *session) warm(ctx context.Context) (notes []string, err error) {
 // connect makes connections to a server, at most so many, and returns their number. The first must come; it goes on with
 // further ones until one does not. The answers are read when all are there, so that each request needs a connection of its own.
 func (s *session) connect(ctx context.Context, server *server, want int) (int, error) {
-	began := time.Now()
+	began := clock.Now()
 	first, err := s.openConnection(ctx, server, min(s.config.Timeout, 3*connectTimeout), 0)
 	if err != nil {
 		return 0, err
@@ -201,7 +202,7 @@ func (s *session) connect(ctx context.Context, server *server, want int) (int, e
 	if first.StatusCode == http.StatusUnauthorized || first.StatusCode == http.StatusForbidden {
 		return 0, statusFailure(first.StatusCode, s.complaint(first.Body))
 	}
-	patience := connectPatience + 4*time.Since(began)
+	patience := connectPatience + 4*clock.Since(began)
 	for all := true; all && len(open) < want; {
 		more := make([]*http.Response, min(connectAtOnce, want-len(open)))
 		var group sync.WaitGroup

@@ -10,12 +10,12 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 )
 
 // The routes whose answers are not texts. They come whole.
@@ -213,7 +213,7 @@ func (a *answer) readTask(r *timedReader) *failure {
 	if f != nil {
 		return f
 	}
-	took := time.Since(a.sent)
+	took := clock.Since(a.sent)
 	a.end()
 	a.sink.Done(backend.Answer{Text: a.text})
 	a.session.stats.answered(a, took)

@@ -15,13 +15,13 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	onnx "github.com/yalue/onnxruntime_go"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 	format "github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
@@ -112,7 +112,7 @@ func (e *Engine) Ports(ctx context.Context, options backend.Options) (inputs, ou
 // Open loads a model. The error names the model file; it is a *modelError if the file cannot be run, and a *deviceError if a
 // device cannot be used.
 func (e *Engine) Open(ctx context.Context, options backend.Options) (backend.Session, error) {
-	start := time.Now()
+	start := clock.Now()
 	if err := e.enter(); err != nil {
 		return nil, fmt.Errorf("opening model %s: %w", options.ModelPath, err)
 	}
@@ -174,7 +174,7 @@ func (e *Engine) Open(ctx context.Context, options backend.Options) (backend.Ses
 		values: map[*value]struct{}{}, bindings: map[*binding]struct{}{}, kept: map[*keptMemory]struct{}{},
 		info: backend.Info{
 			Inputs: in, Outputs: out, Engine: "onnxruntime " + e.library.Version, Library: e.library.Path,
-			Devices: deviceUse(o.plan.requests, counts), Warnings: slices.Concat(o.plan.warnings, o.warnings), Facts: facts, LoadTime: time.Since(start),
+			Devices: deviceUse(o.plan.requests, counts), Warnings: slices.Concat(o.plan.warnings, o.warnings), Facts: facts, LoadTime: clock.Since(start),
 		},
 	}
 	if !s.bindable {

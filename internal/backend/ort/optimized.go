@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/cpu"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 	format "github.com/mlperf-go/mlperf/internal/onnx"
 )
 
@@ -116,7 +117,7 @@ func temporaryBeside(path string) (string, error) {
 	ours := regexp.MustCompile(`^` + regexp.QuoteMeta(savingName) + `[0-9]+-` + regexp.QuoteMeta(name) + `$`)
 	for _, old := range fileio.Glob(folder, savingName+"*") {
 		info, err := os.Lstat(old)
-		if err == nil && info.Mode().IsRegular() && ours.MatchString(info.Name()) && time.Since(info.ModTime()) > time.Hour {
+		if err == nil && info.Mode().IsRegular() && ours.MatchString(info.Name()) && clock.Since(info.ModTime()) > time.Hour {
 			_ = fileio.RemoveIn(folder, info.Name())
 		}
 	}

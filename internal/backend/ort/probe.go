@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -132,7 +133,8 @@ var peArch = map[uint16]string{
 }
 
 // probePE finds the version resource by its signature, and the entry point by its name among the read-only data: package
-// debug/pe reads neither resources nor exports.
+// debug/pe reads neither resources nor exports. Packages of PyPI have the date behind the minor version (1.24.26.304), so the
+// patch is that of the text with the same beginning, if there is one.
 func probePE(r io.ReaderAt) (probed, error) {
 	file, err := pe.NewFile(r)
 	if err != nil {
@@ -150,6 +152,10 @@ func probePE(r io.ReaderAt) (probed, error) {
 	if _, info, found := bytes.Cut(section(".rsrc"), []byte{0xbd, 0x04, 0xef, 0xfe}); found && len(info) >= 12 {
 		high, low := binary.LittleEndian.Uint32(info[4:]), binary.LittleEndian.Uint32(info[8:])
 		p.version = fmt.Sprintf("%d.%d.%d", high>>16, high&0xffff, low>>16)
+		text := regexp.MustCompile(fmt.Sprintf(`\x00(%d\.%d\.\d+)\x00`, high>>16, high&0xffff)).FindSubmatch(section(".rdata"))
+		if text != nil {
+			p.version = string(text[1])
+		}
 	}
 	name := []byte("\x00" + entryPoint + "\x00")
 	if !bytes.Contains(section(".edata"), name) && !bytes.Contains(section(".rdata"), name) {

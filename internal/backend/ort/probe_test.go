@@ -36,6 +36,7 @@ func TestProbe(t *testing.T) {
 		{"Mach-O of no processor", fakeFat(), probed{}, "damaged library file: "},
 		{"Mach-O of several, cut off", fakeFat(fakeMachO(macho.CpuArm64, entryPoint, 1, 24, 3))[:40], probed{}, "damaged library file: "},
 		{"PE", fakePE(pe.IMAGE_FILE_MACHINE_AMD64, entryPoint, 1, 24, 3), probed{"windows", "amd64", "1.24.3"}, ""},
+		{"PE of PyPI, with a date", fakePE(pe.IMAGE_FILE_MACHINE_AMD64, entryPoint+"\x00\x001.24.3", 1, 24, 26), probed{"windows", "amd64", "1.24.3"}, ""},
 		{"PE for another processor", fakePE(pe.IMAGE_FILE_MACHINE_ARMNT, entryPoint, 1, 24, 3), probed{"windows", "machine 0x1c4", "1.24.3"}, ""},
 		{"PE without a version", unversioned, probed{"windows", "amd64", ""}, ""},
 		{"PE of another library", fakePE(pe.IMAGE_FILE_MACHINE_ARM64, "cos", 1, 0, 0), probed{"windows", "arm64", "1.0.0"}, "not ONNX Runtime"},

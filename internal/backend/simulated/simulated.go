@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 	"github.com/mlperf-go/mlperf/internal/tensor"
 )
 
@@ -117,7 +118,7 @@ func (e *Engine) Ports(ctx context.Context, options backend.Options) (inputs, ou
 // Open waits for OpenTime and returns a session. Of the options it uses ModelPath, for the ports, and Outputs; a device other
 // than cpu is an error.
 func (e *Engine) Open(ctx context.Context, options backend.Options) (backend.Session, error) {
-	start := time.Now()
+	start := clock.Now()
 	if options.Device != "" && options.Device != "cpu" {
 		return nil, fmt.Errorf("device %s: a simulated engine has only cpu", options.Device)
 	}
@@ -150,7 +151,7 @@ func (e *Engine) Open(ctx context.Context, options backend.Options) (backend.Ses
 	e.sessions++
 	c := e.config
 	return &session{engine: e, info: backend.Info{
-		Inputs: inputs, Outputs: outputs, Engine: "simulated", Simulated: true, LoadTime: time.Since(start),
+		Inputs: inputs, Outputs: outputs, Engine: "simulated", Simulated: true, LoadTime: clock.Since(start),
 		Devices: []backend.DeviceUse{{Device: "cpu", Nodes: 1}},
 		Facts: map[string]string{
 			"sim_latency": c.Latency.String(), "sim_per_sample": c.PerSample.String(), "sim_jitter": c.Jitter.String(),

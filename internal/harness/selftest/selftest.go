@@ -14,6 +14,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 	"github.com/mlperf-go/mlperf/internal/units"
 )
 
@@ -76,7 +77,7 @@ func (s Test) Run(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	ended := time.Now()
+	ended := clock.Now()
 	var after runtime.MemStats
 	runtime.ReadMemStats(&after)
 	mallocs := after.Mallocs - before.Mallocs
@@ -216,7 +217,7 @@ func (*nullSUT) Name() string { return "null SUT" }
 
 func (s *nullSUT) IssueQuery(q loadgen.Query) {
 	if s.timed && s.begun.IsZero() {
-		s.begun = time.Now()
+		s.begun = clock.Now()
 	}
 	for rest := q.Samples; len(rest) > 0; {
 		n := min(len(rest), len(s.responses))
@@ -224,7 +225,7 @@ func (s *nullSUT) IssueQuery(q loadgen.Query) {
 			s.responses[i].ID = sample.ID
 		}
 		if s.timed {
-			s.ended = time.Now()
+			s.ended = clock.Now()
 		}
 		q.Complete(s.responses[:n])
 		rest = rest[n:]

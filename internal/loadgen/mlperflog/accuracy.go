@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 )
 
 // An AccuracyLog writes mlperf_log_accuracy.json while responses arrive
@@ -76,9 +77,9 @@ var errClosed = errors.New("the log is closed")
 // returns an error: the log has no end.
 func (l *AccuracyLog) Close() error {
 	l.closing.Store(true)
-	deadline := time.Now().Add(closeTimeout)
+	deadline := clock.Now().Add(closeTimeout)
 	for l.busy.Load() {
-		if !time.Now().Before(deadline) {
+		if !clock.Now().Before(deadline) {
 			return errBlocked
 		}
 		time.Sleep(time.Millisecond)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 	"github.com/mlperf-go/mlperf/internal/models/decode"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/tensor"
@@ -129,12 +130,12 @@ func (t *translator) step(ctx context.Context, reply workload.Reply) error {
 	if err != nil {
 		return err
 	}
-	began := time.Now()
+	began := clock.Now()
 	if err := t.decoder.Run(ctx, values.inputs, values.outputs); err != nil {
 		return err
 	}
 	if beams > 1 {
-		t.pace.add(len(t.live), time.Since(began))
+		t.pace.add(len(t.live), clock.Since(began))
 	}
 	m.current = 1 - m.current
 	return t.advance(beams, reply)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 )
 
 // A PausedReply is a Reply that takes the part of the time of an answer that is none of its tokens, before Done.
@@ -18,7 +19,7 @@ type PausedReply interface {
 // converse asks the turns of a conversation, each after the answer to the one before and its delay. The answers are one reply: its first
 // token is that of the first turn, and the time between turns is none of its tokens.
 func (p *PromptPredictor) converse(ctx context.Context, prompt *backend.Prompt, item Item, reply Reply) error {
-	turn, due := *prompt, time.Now()
+	turn, due := *prompt, clock.Now()
 	turn.Turns = nil
 	c := &conversation{promptSink: promptSink{p.prompts, item, reply}}
 	for n := 0; ; n++ {
@@ -93,7 +94,7 @@ func (c *conversation) Trace() *backend.Trace {
 
 // First implements backend.Sink.
 func (c *conversation) First(piece []byte, ids []int32) {
-	if c.first = time.Now(); c.begun.IsZero() {
+	if c.first = clock.Now(); c.begun.IsZero() {
 		c.begun = c.first
 		c.promptSink.First(piece, ids)
 	}
@@ -101,7 +102,7 @@ func (c *conversation) First(piece []byte, ids []int32) {
 
 // Done implements backend.Sink.
 func (c *conversation) Done(a backend.Answer) {
-	c.ended = time.Now()
+	c.ended = clock.Now()
 	a.Text, a.IDs = slices.Clone(a.Text), nil
 	c.answer = a
 }

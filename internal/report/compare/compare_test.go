@@ -719,7 +719,7 @@ func TestQueryLatencyComesFirst(t *testing.T) {
 
 func TestCommands(t *testing.T) {
 	known := &report.Results{Command: []string{"mlperf", "run"}}
-	if got := inTurns(Run{Run: report.Run{Folder: "a", Results: known}}, Run{Run: report.Run{Folder: "my b", Results: known}}); len(got) != 1 || got[0] != "mlperf compare --repeat 5 a 'my b'" {
+	if got := inTurns(Run{Run: report.Run{Folder: "a", Results: known}}, Run{Run: report.Run{Folder: "my b", Results: known}}); len(got) != 1 || got[0] != "mlperf compare --repeat 5 a "+report.CommandLine([]string{"my b"}) {
 		t.Errorf("commands %q", got)
 	}
 	silent, says := plain("a", 0, 10, nil), plain("b", 1, 10, func(r *report.Results) { r.Command = []string{"mlperf"} })

@@ -11,6 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/openai"
 	"github.com/mlperf-go/mlperf/internal/machine"
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
 	"github.com/mlperf-go/mlperf/internal/serve/tokenserver"
 )
@@ -69,11 +70,11 @@ func (t Test) load(ctx context.Context, g backend.Generator) (*Result, error) {
 	var group sync.WaitGroup
 	per := backend.NewTimes()
 	g.Reset()
-	began := time.Now()
+	began := clock.Now()
 	for i := range t.Streams {
 		group.Go(func() {
 			sink := &stopwatch{per: per}
-			for time.Since(began) < t.Begin+t.Duration && ctx.Err() == nil {
+			for clock.Since(began) < t.Begin+t.Duration && ctx.Err() == nil {
 				if err := g.Generate(ctx, prompt, sink); err != nil {
 					stop(err)
 				}
@@ -81,9 +82,9 @@ func (t Test) load(ctx context.Context, g backend.Generator) (*Result, error) {
 		})
 		pause(ctx, time.Until(began.Add(t.Begin*time.Duration(i+1)/time.Duration(t.Streams))))
 	}
-	before, counted, worked := g.Measured(), time.Now(), machine.CPUTime()
+	before, counted, worked := g.Measured(), clock.Now(), machine.CPUTime()
 	pause(ctx, time.Until(began.Add(t.Begin+t.Duration)))
-	m, took, work := g.Measured(), time.Since(counted), machine.CPUTime()-worked
+	m, took, work := g.Measured(), clock.Since(counted), machine.CPUTime()-worked
 	group.Wait()
 	return &Result{
 		Tokens: m.Tokens - before.Tokens, Seconds: took.Seconds(), CPUSeconds: work.Seconds(), Answers: m.Answers - before.Answers,
@@ -108,12 +109,12 @@ type stopwatch struct {
 }
 
 // First implements backend.Sink.
-func (s *stopwatch) First([]byte, []int32) { s.first = time.Now() }
+func (s *stopwatch) First([]byte, []int32) { s.first = clock.Now() }
 
 // Done implements backend.Sink.
 func (s *stopwatch) Done(a backend.Answer) {
 	if a.Tokens > 1 {
-		s.per.Add(time.Since(s.first) / time.Duration(a.Tokens-1))
+		s.per.Add(clock.Since(s.first) / time.Duration(a.Tokens-1))
 	}
 }
 

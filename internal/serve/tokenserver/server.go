@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 	"github.com/mlperf-go/mlperf/internal/tokenizer/vocab"
 )
 
@@ -227,7 +228,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		q.tokens = 0
 	}
 	q.mute = fault == Mute
-	a := &answer{server: s, w: w, ctx: r.Context(), q: q, fault: fault, began: time.Now()}
+	a := &answer{server: s, w: w, ctx: r.Context(), q: q, fault: fault, began: clock.Now()}
 	if !q.Stream || s.options.WholeOnly {
 		a.sendWhole()
 		return

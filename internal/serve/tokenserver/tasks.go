@@ -7,12 +7,13 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"time"
+
+	"github.com/mlperf-go/mlperf/internal/machine/clock"
 )
 
 // serveTask answers a request for embeddings or ranks, Prefill after it came. Its numbers follow from the texts.
 func (s *Server) serveTask(w http.ResponseWriter, r *http.Request) {
-	began, fault := time.Now(), s.options.Fault(int(s.requests.Add(1))-1)
+	began, fault := clock.Now(), s.options.Fault(int(s.requests.Add(1))-1)
 	if fault == Refuse {
 		refuse(w, http.StatusInternalServerError, "internal error")
 		return
