@@ -34,6 +34,9 @@ var architectures = sync.OnceValue(func() []Architecture {
 	for _, s := range []SDXLSet{SDXL(), SmallSDXL()} {
 		list = append(list, s.TextEncoder, s.TextEncoder2, s.UNet, s.VAEDecoder)
 	}
+	for _, w := range []WanSet{Wan(), SmallWan()} {
+		list = append(list, w.TextEncoder, w.Transformer, w.Transformer2, w.VAEDecoder)
+	}
 	return list
 })
 

@@ -187,7 +187,7 @@ func (d *decoderNet) norm(name string, x *onnx.Value) *onnx.Value {
 	}
 	gain := d.Weight(name+"/gain", Constant(1), d.hidden)
 	if d.form == PlainDecoder {
-		return d.plainNorm(name, x, gain)
+		return d.rmsNorm(name, x, gain, decoderEpsilon)
 	}
 	attrs := []onnx.Attribute{onnx.Attr("axis", int64(-1)), onnx.Attr("epsilon", decoderEpsilon), onnx.Attr("stash_type", int64(1))}
 	return d.layer("SimplifiedLayerNormalization", name, []*onnx.Value{x, gain}, attrs, x.Type, 0)
@@ -308,19 +308,6 @@ func (d *decoderNet) grown(name string, past, now *onnx.Value) *onnx.Value {
 	shape := onnx.Shape{onnx.Free(axisBatch), onnx.Fixed(d.kvHeads), onnx.Free(axisTotal), onnx.Fixed(d.headSize)}
 	return d.layer("Concat", name, []*onnx.Value{past, now}, []onnx.Attribute{onnx.Attr("axis", int64(2))},
 		onnx.Type{Elem: onnx.Float32, Shape: shape}, 0)
-}
-
-// plainNorm is SimplifiedLayerNormalization in ONNX's own operators.
-func (d *decoderNet) plainNorm(name string, x, gain *onnx.Value) *onnx.Value {
-	if width(x) == 0 {
-		return d.fail("ReduceMean", name, errNoAxis)
-	}
-	mean := append(onnx.Shape{}, x.Type.Shape...)
-	mean[len(mean)-1] = onnx.Fixed(1)
-	squares := d.layer("ReduceMean", name+"/mean", []*onnx.Value{d.Binary("Mul", name+"/squares", x, x)},
-		[]onnx.Attribute{onnx.Attr("axes", []int64{-1}), onnx.Attr("keepdims", int64(1))}, onnx.Type{Elem: x.Type.Elem, Shape: mean}, 0)
-	root := d.Unary("Sqrt", name+"/root", d.Add(name+"/biased", squares, d.scalar(decoderEpsilon)))
-	return d.Binary("Mul", name, d.Binary("Div", name+"/scaled", x, root), gain)
 }
 
 // parallelLayer adds a layer of GPT-J. It returns the sum, that normalised, and keys and values.

@@ -836,6 +836,16 @@ func (b *Builder) silu(name string, x *onnx.Value, factor float32) *onnx.Value {
 	return b.Binary("Mul", name, x, b.Unary("Sigmoid", name+"/gate", gate))
 }
 
+// sines writes numbers as cosines and sines of falling frequencies: [… 1] → [… width].
+func (b *Builder) sines(name string, x *onnx.Value, width int64) *onnx.Value {
+	frequencies := make([]float32, width/2)
+	for i := range frequencies {
+		frequencies[i] = float32(math.Exp(-math.Log(10000) * float64(i) / float64(width/2)))
+	}
+	angles := b.Binary("Mul", name+"/angles", x, b.Constant(onnx.TensorOf(name+"/frequencies", frequencies, width/2)))
+	return b.Concat(name, -1, b.Unary("Cos", name+"/cos", angles), b.Unary("Sin", name+"/sin", angles))
+}
+
 // attend adds an attention of several heads: queries [N S heads·size] over keys and values
 // [N T heads·size], and a mask that is added to the scores, if there is one.
 func (b *Builder) attend(name string, heads, size int64, query, key, value, mask *onnx.Value, scale float32) *onnx.Value {
@@ -881,12 +891,36 @@ func (b *Builder) LayerNorm(name string, x *onnx.Value, epsilon float32, gamma, 
 	return b.layer("LayerNormalization", name, inputs, attrs, x.Type, 0)
 }
 
+// rmsNorm adds a normalisation along the last axis by the root of the mean square, times a gain: SimplifiedLayerNormalization in
+// ONNX's own operators.
+func (b *Builder) rmsNorm(name string, x, gain *onnx.Value, epsilon float32) *onnx.Value {
+	if width(x) == 0 {
+		return b.fail("ReduceMean", name, errNoAxis)
+	}
+	mean := append(onnx.Shape{}, x.Type.Shape...)
+	mean[len(mean)-1] = onnx.Fixed(1)
+	squares := b.layer("ReduceMean", name+"/mean", []*onnx.Value{b.Binary("Mul", name+"/squares", x, x)},
+		[]onnx.Attribute{onnx.Attr("axes", []int64{-1}), onnx.Attr("keepdims", int64(1))}, onnx.Type{Elem: x.Type.Elem, Shape: mean}, 0)
+	root := b.Unary("Sqrt", name+"/root", b.Add(name+"/biased", squares, b.scalar(epsilon)))
+	return b.Binary("Mul", name, b.Binary("Div", name+"/scaled", x, root), gain)
+}
+
 // Gelu adds x·Φ(x), with the error function as BERT has it.
 func (b *Builder) Gelu(name string, x *onnx.Value) *onnx.Value {
 	const inverseRoot2 = 0.70710678
 	erf := b.Unary("Erf", name+"/erf", b.Binary("Mul", name+"/scaled", x, b.scalar(inverseRoot2)))
 	sum := b.Add(name+"/sum", erf, b.scalar(1))
 	return b.Binary("Mul", name, b.Binary("Mul", name+"/half", x, b.scalar(0.5)), sum)
+}
+
+// tanhGelu adds Gelu with a hyperbolic tangent in the place of the error function.
+func (b *Builder) tanhGelu(name string, x *onnx.Value) *onnx.Value {
+	const root2OverPi, cubic = 0.7978846, 0.044715
+	times := func(what string, x, y *onnx.Value) *onnx.Value { return b.Binary("Mul", name+"/"+what, x, y) }
+	cube := times("cube", times("square", x, x), x)
+	inner := times("inner", b.Add(name+"/sum", x, times("cubic", cube, b.scalar(cubic))), b.scalar(root2OverPi))
+	gate := b.Add(name+"/gate", b.Unary("Tanh", name+"/tanh", inner), b.scalar(1))
+	return b.Binary("Mul", name, times("half", x, b.scalar(0.5)), gate)
 }
 
 // Heads splits the last axis into heads: [N S heads·size] → [N heads S size].

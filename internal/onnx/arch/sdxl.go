@@ -405,16 +405,6 @@ func (n *sdxlUNetNet) twoDense(name string, x *onnx.Value) *onnx.Value {
 	return n.Linear(name+"/linear2", n.silu(name+"/silu", x, 1), units, Bell{1.4 / math.Sqrt(float64(units))}, nil)
 }
 
-// sines writes numbers as cosines and sines of falling frequencies: [… 1] → [… width].
-func (n *sdxlUNetNet) sines(name string, x *onnx.Value, width int64) *onnx.Value {
-	frequencies := make([]float32, width/2)
-	for i := range frequencies {
-		frequencies[i] = float32(math.Exp(-math.Log(10000) * float64(i) / float64(width/2)))
-	}
-	angles := n.Binary("Mul", name+"/angles", x, n.Constant(onnx.TensorOf(name+"/frequencies", frequencies, width/2)))
-	return n.Concat(name, -1, n.Unary("Cos", name+"/cos", angles), n.Unary("Sin", name+"/sin", angles))
-}
-
 // down adds a level of the way down.
 func (n *sdxlUNetNet) down(level int, x *onnx.Value) *onnx.Value {
 	name := fmt.Sprintf("down%d", level)

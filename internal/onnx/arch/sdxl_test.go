@@ -21,24 +21,30 @@ func TestStableDiffusionXLHasThePublishedParameters(t *testing.T) {
 // their sizes.
 func TestTheSmallPipelineIsMadeOfTheSameLayers(t *testing.T) {
 	for _, part := range []string{"text-encoder", "text-encoder-2", "unet", "vae-decoder"} {
-		real, _ := build(t, lookup(t, "sdxl-"+part), Options{})
-		small, stats := build(t, lookup(t, "sdxl-mini-"+part), Options{})
-		kinds := map[string]bool{}
-		for _, n := range small.Graph.Nodes {
-			kinds[n.Op] = true
+		sameLayers(t, "sdxl-"+part, "sdxl-mini-"+part)
+	}
+}
+
+// sameLayers compares a small network with the real one that it stands in for.
+func sameLayers(t *testing.T, realName, smallName string) {
+	t.Helper()
+	real, _ := build(t, lookup(t, realName), Options{})
+	small, stats := build(t, lookup(t, smallName), Options{})
+	kinds := map[string]bool{}
+	for _, n := range small.Graph.Nodes {
+		kinds[n.Op] = true
+	}
+	for _, n := range real.Graph.Nodes {
+		if !kinds[n.Op] {
+			t.Errorf("%s has no %s", smallName, n.Op)
 		}
-		for _, n := range real.Graph.Nodes {
-			if !kinds[n.Op] {
-				t.Errorf("the small %s has no %s", part, n.Op)
-			}
-		}
-		if stats.Parameters > 2_000_000 {
-			t.Errorf("the small %s has %d parameters", part, stats.Parameters)
-		}
-		for i, in := range real.Graph.FreeInputs() {
-			if got := small.Graph.FreeInputs()[i]; got.Name != in.Name || got.Type.Elem != in.Type.Elem || len(got.Type.Shape) != len(in.Type.Shape) {
-				t.Errorf("input %d of the small %s is %v, want one like %v", i, part, got, in)
-			}
+	}
+	if stats.Parameters > 2_000_000 {
+		t.Errorf("%s has %d parameters", smallName, stats.Parameters)
+	}
+	for i, in := range real.Graph.FreeInputs() {
+		if got := small.Graph.FreeInputs()[i]; got.Name != in.Name || got.Type.Elem != in.Type.Elem || len(got.Type.Shape) != len(in.Type.Shape) {
+			t.Errorf("input %d of %s is %v, want one like %v", i, smallName, got, in)
 		}
 	}
 }
