@@ -103,7 +103,7 @@ func MakeDataset(ctx context.Context, program, name, library string, measure boo
 			if s.Dir, err = maker.Dataset(ctx, m); err != nil {
 				return err
 			}
-			if measure {
+			if measure && !m.ScoredElsewhere {
 				if s.Score, err = maker.Reference(ctx, m); err != nil {
 					return err
 				}

@@ -48,6 +48,7 @@ func sets() map[string]func(Maker, workload.Model) (set, error) {
 		"llama3.1-405b":       of(Maker.questionSet),
 		productCatalogue:      of(Maker.productSet),
 		"coco-2014-captions":  of(Maker.captionSet),
+		"vbench-prompts":      of(Maker.videoSet),
 		"igbh":                of(Maker.graphSet),
 		"waymo":               of(Maker.frameSet),
 		"streaming-100b":      of(Maker.requestSet),
@@ -87,6 +88,15 @@ const productCatalogue = "shopify-product-catalogue"
 func (m Maker) productSet(_ workload.Model, q workload.Questions) (set, error) {
 	spec := synth.ProductSpec{Seed: synth.Seed, Products: m.samples(q.Samples)}
 	return set{spec.Key(), spec.Products, func(ctx context.Context, dir string) error { return synth.WriteProducts(ctx, dir, spec) }}, nil
+}
+
+// videoSet is the data set of prompts for videos. It has no truth: networks of others score videos.
+func (m Maker) videoSet(_ workload.Model, r workload.Recipe) (set, error) {
+	spec := synth.VBenchSpec{Seed: synth.Seed, Prompts: m.samples(r.Samples), Tokens: arch.VideoTokens()}
+	for _, n := range arch.VideoLatents(m.FullSize) {
+		spec.Latents = append(spec.Latents, int(n))
+	}
+	return set{spec.Key(), spec.Prompts, func(ctx context.Context, dir string) error { return synth.WriteVBench(ctx, dir, spec) }}, nil
 }
 
 // imageNetSet is the data set of pictures of things, one to each.

@@ -316,6 +316,10 @@ func (r *run) score(ctx context.Context, t *Test) error {
 	}
 	target := TargetOf(r.cfg.Model, r.cfg.Rules, report.Input{Samples: r.workload.Samples, Part: r.cfg.Count > 0, Reference: r.cfg.Reference})
 	a, err := Score(ctx, filepath.Join(t.Dir, mlperflog.AccuracyFile), r.cfg.Model, how, target)
+	if errors.Is(err, workload.ErrScoredElsewhere) { // the test is complete
+		t.NotScored = err
+		return nil
+	}
 	if err != nil {
 		t.NotScored = err
 		return err

@@ -57,10 +57,6 @@ func others() []config.Model {
 			Aliases: []string{"gpt3-99", "gpt3-99.9"},
 		},
 		{
-			Name:   "wan-2.2-t2v-a14b",
-			Sample: &config.SampleSize{OutValues: 224_870_400}, // the product that the rules give, 81·720·1280·3, is 921600 less than their number
-		},
-		{
 			Name: "qwen3.6-27b",
 		},
 		{

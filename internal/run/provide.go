@@ -389,7 +389,7 @@ func (p *Prepared) findFiles(ctx context.Context) (err error) {
 	case q.DatasetPath != "":
 	case asked:
 		cfg.Reference = cmp.Or(questions.Best, 100) // the answers are in the questions
-	case q.ModelPath == "" && q.Count == 0 && p.scored() && p.maker.Engine != nil:
+	case q.ModelPath == "" && q.Count == 0 && p.scored() && p.maker.Engine != nil && !p.model.ScoredElsewhere:
 		cfg.Reference, err = p.maker.Reference(ctx, p.files)
 	}
 	return err

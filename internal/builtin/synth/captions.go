@@ -134,10 +134,14 @@ func (s CaptionSpec) caption(r *stream, i int, words []string) string {
 	return strings.Join(parts, " ") + []string{".", "!", " 7."}[r.below(3)]
 }
 
-// latents are noise of deviation 1 exactly, as torch.save of PyTorch 2 writes it.
+// latents are noise, as torch.save of PyTorch 2 writes it.
 func (s CaptionSpec) latents() ([]byte, error) {
-	n := latentChannels * s.Side * s.Side
-	r := newStream("latents", s.Seed)
+	memory := noise(newStream("latents", s.Seed), latentChannels*s.Side*s.Side)
+	return saveTensor(latentEntryStart, "FloatStorage", memory, []int{1, latentChannels, s.Side, s.Side})
+}
+
+// noise is so many numbers of float32, of deviation 1 exactly.
+func noise(r *stream, n int) []byte {
 	values, squares := make([]float64, n), 0.0
 	for i := range values {
 		values[i] = r.normal()
@@ -148,7 +152,7 @@ func (s CaptionSpec) latents() ([]byte, error) {
 	for _, v := range values {
 		memory = binary.LittleEndian.AppendUint32(memory, math.Float32bits(float32(v*scale)))
 	}
-	return saveTensor(latentEntryStart, "FloatStorage", memory, []int{1, latentChannels, s.Side, s.Side})
+	return memory
 }
 
 // saveTensor writes a tensor: an archive with a pickle, and the memory beside it. Names of entries begin with start; storage is

@@ -47,6 +47,7 @@ var setKinds = []setKind{
 	{"questions", &QuestionSpec{}},
 	{"products", &ProductSpec{}},
 	{"requests", &RequestSpec{}},
+	{"vbench", &VBenchSpec{}},
 }
 
 // A Spec says everything about a data set.

@@ -311,6 +311,7 @@ func validSpecs() []keyed {
 		&IGBHSpec{Seed: 1, Papers: 200, Width: 3},
 		&WaymoSpec{Seed: 1, Frames: 2},
 		&RequestSpec{Seed: 1, Requests: 2, Candidates: 3},
+		&VBenchSpec{Seed: 1, Prompts: 2, Tokens: 300, Latents: []int{1, 2, 3, 4}},
 	}
 }
 
@@ -450,6 +451,12 @@ func TestSpecsEndAtTheirBounds(t *testing.T) {
 		{CaptionSpec{Captions: 2, Tokens: leastTokens - 1, Side: 1}, "tokens is"},
 		{CaptionSpec{Captions: 2, Tokens: leastTokens}, "side is 0: must be 1 to 1024"},
 		{CaptionSpec{Captions: 2, Tokens: leastTokens, Side: 1<<10 + 1}, "side is 1025"},
+		{VBenchSpec{Prompts: 100_000, Tokens: 1 << 18, Latents: []int{16, 21, 90, 160}}, ""},
+		{VBenchSpec{Prompts: 0, Tokens: 300, Latents: []int{1, 1, 1, 1}}, "prompts is 0: must be 1 to 100000"},
+		{VBenchSpec{Prompts: 1, Tokens: 299, Latents: []int{1, 1, 1, 1}}, "tokens is 299: must be 300 to 262144"},
+		{VBenchSpec{Prompts: 1, Tokens: 300, Latents: []int{1, 1, 1}}, "latents are [1 1 1]"},
+		{VBenchSpec{Prompts: 1, Tokens: 300, Latents: []int{1, 1, 0, 1}}, "latents are [1 1 0 1]: must be four extents up to 1024"},
+		{VBenchSpec{Prompts: 1, Tokens: 300, Latents: []int{1024, 1024, 1024, 1}}, "at most 67108864 numbers"},
 		{QuestionSpec{Form: ossQuestions, Questions: mostQuestions}, ""},
 		{QuestionSpec{Form: longQuestions, Questions: 0}, "questions is 0: must be 1 to"},
 		{QuestionSpec{Form: longQuestions, Questions: mostQuestions + 1}, "questions is"},

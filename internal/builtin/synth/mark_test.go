@@ -20,7 +20,7 @@ import (
 
 // unmarked are the files without a mark: they have no samples.
 var unmarked = []string{
-	"builtin.json", "val_map.txt", "vocab.txt", "vocab.json", "merges.txt", "tokenizer.json", "latents.pt", "inference_cases.json", "dev-clean-wav.json",
+	"builtin.json", "val_map.txt", "vocab.txt", "vocab.json", "merges.txt", "tokenizer.json", "latents.pt", "fixed_latent.pt", "inference_cases.json", "dev-clean-wav.json",
 	"dev-all-repack.json", "day_23_labels_sample.npy", "day_23_sparse_multi_hot_sample.npz", "train_idx.pt", "val_idx.pt",
 }
 

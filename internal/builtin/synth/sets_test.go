@@ -55,6 +55,9 @@ func smallSets() map[string]func(ctx context.Context, dir string, seed uint64) e
 			return WriteIGBH(ctx, dir, IGBHSpec{Seed: seed, Papers: 200, Width: 3}, nil)
 		},
 		"Waymo": smallWaymo,
+		"vbench": func(ctx context.Context, dir string, seed uint64) error {
+			return WriteVBench(ctx, dir, VBenchSpec{Seed: seed, Prompts: 3, Tokens: 400, Latents: []int{16, 2, 3, 4}})
+		},
 		"requests": func(ctx context.Context, dir string, seed uint64) error {
 			return WriteRequests(ctx, dir, RequestSpec{Seed: seed, Requests: 3, Candidates: 5}, nil)
 		},

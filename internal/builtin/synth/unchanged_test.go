@@ -71,6 +71,9 @@ func TestFilesOfEveryKindDoNotChange(t *testing.T) {
 		{"requests", "b6fd3266b623f8d223774a6040d1e240", func(ctx context.Context, dir string) error {
 			return WriteRequests(ctx, dir, RequestSpec{Seed: 3, Requests: 25, Candidates: 8}, nil)
 		}},
+		{"vbench", "b624ac8c932341d3610de5c91af222a8", func(ctx context.Context, dir string) error {
+			return WriteVBench(ctx, dir, VBenchSpec{Seed: 3, Prompts: 25, Tokens: 400, Latents: []int{16, 2, 3, 4}})
+		}},
 		{"captions", "ed628a7b7f5f3c112f062a2f908bf938", func(ctx context.Context, dir string) error { return WriteCaptions(ctx, dir, smallCaptions(), nil) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
@@ -36,54 +38,64 @@ type Latents struct {
 func ReadLatents(dir string) (Latents, error) {
 	for _, name := range latentFiles {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		data, err := fileio.ReadFile(path, maxLatents)
-		if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		l := Latents{Path: path}
-		if err == nil {
-			err = l.parse(data)
+		shape, values, err := ReadNoise(path, "height", "width")
+		if err == nil && shape[1] != channels {
+			err = fmt.Errorf("reading the latents: %s: the shape of the latents is %v: must be [1 %d height width]", path, shape, channels)
 		}
 		if err != nil {
-			return l, fmt.Errorf("reading the latents: %s: %w", path, err)
+			return Latents{Path: path}, err
 		}
-		return l, nil
+		return Latents{path, int(shape[2]), int(shape[3]), values}, nil
 	}
 	return Latents{}, fmt.Errorf("reading the latents: %s has none of %s", dir, strings.Join(latentFiles, ", "))
 }
 
-func (l *Latents) parse(data []byte) error {
+// ReadNoise reads latents of a single sample from a file of PyTorch or NumPy. Their shape is 1, the channels, and an extent of each
+// axis that is named.
+func ReadNoise(path string, axes ...string) (shape tensor.Shape, values []float32, err error) {
+	data, err := fileio.ReadFile(path, maxLatents)
+	if err == nil {
+		shape, values, err = parseNoise(strings.HasSuffix(path, ".npy"), data, axes)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the latents: %s: %w", path, err)
+	}
+	return shape, values, nil
+}
+
+func parseNoise(numpy bool, data []byte, axes []string) (shape tensor.Shape, values []float32, err error) {
 	var read func() error
-	var shape tensor.Shape
-	if strings.HasSuffix(l.Path, ".npy") {
+	if numpy {
 		r, err := npy.NewReader(bytes.NewReader(data))
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
-		shape, read = r.Shape, func() error { return r.Read(tensor.Of(l.Values, r.Shape...)) }
+		shape, read = r.Shape, func() error { return r.Read(tensor.Of(values, r.Shape...)) }
 	} else {
 		a, err := pickle.ReadTorch(data)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		for _, n := range a.Shape {
 			shape = append(shape, int64(n))
 		}
-		read = func() error { return a.Floats(l.Values) }
+		read = func() error { return a.Floats(values) }
 	}
-	isSide := func(n int64) bool { return n >= 1 && n <= maxSide }
-	if len(shape) != 4 || shape[0] != 1 || shape[1] != channels || !isSide(shape[2]) || !isSide(shape[3]) {
-		return fmt.Errorf("the shape of the latents is %v: must be [1 %d height width] with sides up to %d", shape, channels, maxSide)
+	wrong := func(n int64) bool { return n < 1 || n > maxSide }
+	if len(shape) != 2+len(axes) || shape[0] != 1 || slices.ContainsFunc(shape, wrong) || shape.Len() > maxLatents {
+		return nil, nil, fmt.Errorf("the shape of the latents is %v: must be [1 channels %s] with sides up to %d", shape, strings.Join(axes, " "), maxSide)
 	}
-	l.Height, l.Width = int(shape[2]), int(shape[3])
-	l.Values = make([]float32, channels*l.Height*l.Width)
+	values = make([]float32, shape.Len())
 	if err := read(); err != nil {
-		return err
+		return nil, nil, err
 	}
-	for i, v := range l.Values {
+	for i, v := range values {
 		if v-v != 0 {
-			return fmt.Errorf("number %d of the latents is %v", i, v)
+			return nil, nil, fmt.Errorf("number %d of the latents is %v", i, v)
 		}
 	}
-	return nil
+	return shape, values, nil
 }

@@ -71,7 +71,7 @@ func (l *countingSession) unclosed() (n int) {
 func decoder(t *testing.T) (*countingSession, ports, map[string]tensor.Tensor) {
 	t.Helper()
 	files := official().files()
-	p, err := findPorts(files, nil)
+	p, err := sdxlPorts().find(files, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func TestSentSamplesHaveTheirLatents(t *testing.T) {
 	paint := func() []byte {
 		sessions := workload.Sessions{}
 		for _, f := range c.files() {
-			s, err := c.engine.Open(t.Context(), backend.Options{ModelPath: f.Path, Outputs: w.outputs(f.Role)})
+			s, err := c.engine.Open(t.Context(), backend.Options{ModelPath: f.Path, Outputs: sdxlPorts().outputs(w.ports, f.Role)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,10 +1,6 @@
 package diffusion
 
 import (
-	"fmt"
-	"slices"
-	"strings"
-
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
@@ -13,7 +9,7 @@ import (
 
 // Models returns the benchmarks of the family, in the order in which they are shown. To
 // add one, add a file and a row.
-func Models() []workload.Model { return []workload.Model{stableDiffusionXL()} }
+func Models() []workload.Model { return []workload.Model{stableDiffusionXL(), wan()} }
 
 // stableDiffusionXL is Stable Diffusion XL on captions of COCO 2014 (rules since v4.0).
 func stableDiffusionXL() workload.Model {
@@ -45,7 +41,7 @@ func stableDiffusionXL() workload.Model {
 		PerformanceSampleCount: 5000,
 		Quality:                workload.Quality{Metric: accuracy.CLIPScore, Fraction: 0.998},
 		Roles:                  roles(),
-		Files:                  pipelineFiles,
+		Files:                  pipelineFiles(roles()),
 		Open: func(s workload.Setup) (*workload.Workload, error) {
 			w, err := newPipeline(s)
 			if err != nil {
@@ -93,23 +89,4 @@ func scoreOptions() []workload.Option {
 		{Name: imagesOption, Aliases: []string{"compliance_images_path"}, Kind: workload.Path, Help: "folder for the images that a submission shows, and their captions"},
 		{Name: idsOption, Aliases: []string{"ids_path"}, Kind: workload.Path, Help: "file with the indices of these images, one a line (default: the official ten)"},
 	}
-}
-
-// parsePorts reads role.usual=own, separated by commas.
-func parsePorts(text string) (map[string]string, error) {
-	names := map[string]string{}
-	if text == "" {
-		return names, nil
-	}
-	for part := range strings.SplitSeq(text, ",") {
-		of, own, ok := strings.Cut(strings.TrimSpace(part), "=")
-		if !ok || own == "" {
-			return nil, fmt.Errorf("%q: must be role.name=own", part)
-		}
-		if !slices.Contains(portKeys(), of) {
-			return nil, fmt.Errorf("%q is not one of %s", of, strings.Join(portKeys(), ", "))
-		}
-		names[of] = own
-	}
-	return names, nil
 }

@@ -40,7 +40,7 @@ type pipeline struct {
 }
 
 func newPipeline(s workload.Setup) (*pipeline, error) {
-	own, err := parsePorts(s.Options[portsOption])
+	own, err := sdxlPorts().parse(s.Options[portsOption])
 	if err != nil {
 		return nil, userinput.Wrap(portsOption, err)
 	}
@@ -51,14 +51,14 @@ func newPipeline(s workload.Setup) (*pipeline, error) {
 	if w.latents, err = captions.ReadLatents(s.DatasetDir); err != nil {
 		return nil, err
 	}
-	if w.ports, err = findPorts(s.Ports, own); err != nil {
+	if w.ports, err = sdxlPorts().find(s.Ports, own); err != nil {
 		return nil, err
 	}
 	if w.sizes, err = w.ports.sizesOf(w.latents.Height, w.latents.Width); err != nil {
 		return nil, err
 	}
 	w.offsets = [2]int{0, w.sizes.first}
-	schedule, err := readSchedule(s.ModelPath)
+	schedule, err := readSchedule(s.ModelPath, officialSchedule(), parseSchedule)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (w *pipeline) workload() *workload.Workload {
 		NewPredictor: func(sessions workload.Sessions, maxBatch int) (workload.Predictor, error) {
 			return newPredictor(w, sessions, maxBatch)
 		},
-		Outputs: w.outputs, Batch: max(w.sizes.batch, 0), PredictorBytes: w.predictorBytes, Notes: w.notes(),
+		Outputs: func(role string) []string { return sdxlPorts().outputs(w.ports, role) }, Batch: max(w.sizes.batch, 0), PredictorBytes: w.predictorBytes, Notes: w.notes(),
 		Exchange: &workload.Exchange{
 			Constants: []tensor.Tensor{tensor.Of(w.latents.Values, append([]int64{1}, w.latentSlot().Shape...)...)},
 			Complete:  func([]tensor.Shape) ([]workload.Slot, error) { return w.exchangeRow(), nil },
@@ -122,15 +122,6 @@ func (w *pipeline) prepare(index int, row []tensor.Tensor) error {
 		}
 	}
 	return nil
-}
-
-func (w *pipeline) outputs(role string) (names []string) {
-	for _, want := range portSpecs() {
-		if want.role == role && want.output {
-			names = append(names, w.ports[want.role+"."+want.name].Name)
-		}
-	}
-	return names
 }
 
 // latentSlot is the slot of the latents in the row of a sample from another LoadGen. Such samples carry their latents, as
@@ -182,29 +173,31 @@ const (
 
 func roles() []string { return []string{textEncoder, textEncoder2, unet, vaeDecoder} }
 
-// pipelineFiles finds the files in a folder: each in a folder of its own, as Optimum writes them
+// pipelineFiles returns a function that finds the files of roles in a folder: each in a folder of its own, as Optimum writes them
 // (unet/model.onnx), or side by side (unet.onnx).
-func pipelineFiles(folder string) ([]workload.File, error) {
-	info, err := os.Stat(folder)
-	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("%s is a file: must be a folder with %s/model.onnx and three more", folder, unet)
-	}
-	if err != nil {
-		return nil, err
-	}
-	var files []workload.File
-	var errs []error
-	for _, role := range roles() {
-		path := filepath.Join(folder, role, "model.onnx")
-		if _, err := os.Stat(path); err != nil {
-			path = filepath.Join(folder, role+".onnx")
+func pipelineFiles(roles []string) func(folder string) ([]workload.File, error) {
+	return func(folder string) ([]workload.File, error) {
+		info, err := os.Stat(folder)
+		if err == nil && !info.IsDir() {
+			err = fmt.Errorf("%s is a file: must be a folder with %s/model.onnx and %d more", folder, roles[0], len(roles)-1)
 		}
-		if _, err := os.Stat(path); err != nil {
-			errs = append(errs, fmt.Errorf("the model's %s: %w, and no %s", role, err, filepath.Join(role, "model.onnx")))
+		if err != nil {
+			return nil, err
 		}
-		files = append(files, workload.File{Role: role, Path: path})
+		var files []workload.File
+		var errs []error
+		for _, role := range roles {
+			path := filepath.Join(folder, role, "model.onnx")
+			if _, err := os.Stat(path); err != nil {
+				path = filepath.Join(folder, role+".onnx")
+			}
+			if _, err := os.Stat(path); err != nil {
+				errs = append(errs, fmt.Errorf("the model's %s: %w, and no %s", role, err, filepath.Join(role, "model.onnx")))
+			}
+			files = append(files, workload.File{Role: role, Path: path})
+		}
+		return files, errors.Join(errs...)
 	}
-	return files, errors.Join(errs...)
 }
 
 // openTokenizers opens the tokenizers of the two text encoders: of the option, the model or the data set.
@@ -229,21 +222,21 @@ func openTokenizers(s workload.Setup) (tokenizers [2]*clip.Tokenizer, from strin
 	return tokenizers, from, nil
 }
 
-// readSchedule reads the schedule beside a model; without a file it is the official one.
-func readSchedule(folder string) (noiseSchedule, error) {
+// readSchedule reads scheduler/scheduler_config.json beside a model; without a file it is the official one.
+func readSchedule[S any](folder string, official S, parse func(text []byte) (S, error)) (S, error) {
 	const maxConfig = 1 << 20
 	if folder == "" { // the files are at servers
-		return officialSchedule(), nil
+		return official, nil
 	}
 	path := filepath.Join(folder, "scheduler", "scheduler_config.json")
 	text, err := fileio.ReadFile(path, maxConfig)
 	if errors.Is(err, fs.ErrNotExist) {
-		return officialSchedule(), nil
+		return official, nil
 	}
 	if err != nil {
-		return noiseSchedule{}, err
+		return official, err
 	}
-	s, err := parseSchedule(text)
+	s, err := parse(text)
 	if err != nil {
 		return s, fmt.Errorf("%s: %w", path, err)
 	}

@@ -417,7 +417,7 @@ func (c *fakePipeline) write(name, content string) {
 
 func TestPipelineFiles(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := pipelineFiles(dir); err == nil || !strings.Contains(err.Error(), "the model's unet") || !strings.Contains(err.Error(), filepath.Join("vae_decoder", "model.onnx")) {
+	if _, err := pipelineFiles(roles())(dir); err == nil || !strings.Contains(err.Error(), "the model's unet") || !strings.Contains(err.Error(), filepath.Join("vae_decoder", "model.onnx")) {
 		t.Errorf("an empty folder: %v", err)
 	}
 	for i, role := range roles() {
@@ -432,12 +432,12 @@ func TestPipelineFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	files, err := pipelineFiles(dir)
+	files, err := pipelineFiles(roles())(dir)
 	if err != nil || len(files) != 4 || files[2].Path != filepath.Join(dir, "unet", "model.onnx") || files[3].Path != filepath.Join(dir, "vae_decoder.onnx") {
 		t.Errorf("files %v, %v", files, err)
 	}
 	for _, path := range []string{files[0].Path, filepath.Join(dir, "none")} {
-		if _, err := pipelineFiles(path); err == nil {
+		if _, err := pipelineFiles(roles())(path); err == nil {
 			t.Errorf("%s is a folder of files", path)
 		}
 	}
@@ -446,9 +446,9 @@ func TestPipelineFiles(t *testing.T) {
 func FuzzPortNames(f *testing.F) {
 	f.Add("unet.sample=x, text_encoder.hidden_states=hidden_states.2")
 	f.Fuzz(func(t *testing.T, text string) {
-		names, err := parsePorts(text)
+		names, err := sdxlPorts().parse(text)
 		for usual, own := range names {
-			if err == nil && (own == "" || !slices.Contains(portKeys(), usual)) {
+			if err == nil && (own == "" || !slices.Contains(sdxlPorts().keys(), usual)) {
 				t.Errorf("%q names %q %q", text, usual, own)
 			}
 		}

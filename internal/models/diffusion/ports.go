@@ -27,10 +27,13 @@ var (
 	numbers  = []tensor.DType{tensor.Int64, tensor.Int32, tensor.Float32}
 )
 
-// portSpecs are all ports, with the names that Optimum gives them. hidden_states stands for the states
+// portSpecs are all ports of a pipeline.
+type portSpecs []portSpec
+
+// sdxlPorts are those of Stable Diffusion XL, with the names that Optimum gives them. hidden_states stands for the states
 // before the last layer, which are called hidden_states.N.
-func portSpecs() []portSpec {
-	return []portSpec{
+func sdxlPorts() portSpecs {
+	return portSpecs{
 		{textEncoder, "input_ids", false, []int{2}, integers},
 		{textEncoder, hiddenStates, true, []int{3}, floats},
 		{textEncoder2, "input_ids", false, []int{2}, integers},
@@ -49,22 +52,31 @@ func portSpecs() []portSpec {
 
 const hiddenStates = "hidden_states"
 
-// portKeys are the names of ports in options: role.name.
-func portKeys() (names []string) {
-	for _, w := range portSpecs() {
+// keys are the names of ports in options: role.name.
+func (all portSpecs) keys() (names []string) {
+	for _, w := range all {
 		names = append(names, w.role+"."+w.name)
 	}
 	return names
 }
 
-// ports are the ports of the pipeline's files, by role.name.
-type ports map[string]backend.Port
+// ports are the ports of a pipeline's files, by role.name.
+type ports map[string]foundPort
 
-// findPorts finds all ports. Its error names each port that is missing, of another type or shape, or unknown.
-func findPorts(files map[string]workload.Ports, own map[string]string) (ports, error) {
+type foundPort struct {
+	backend.Port
+	output bool
+}
+
+// find finds all ports. Its error names each port that is missing, of another type or shape, or unknown.
+func (all portSpecs) find(files map[string]workload.Ports, own map[string]string) (ports, error) {
 	found := ports{}
 	var errs []error
-	for _, w := range portSpecs() {
+	var roles []string
+	for _, w := range all {
+		if !slices.Contains(roles, w.role) {
+			roles = append(roles, w.role)
+		}
 		list := files[w.role].Inputs
 		if w.output {
 			list = files[w.role].Outputs
@@ -81,10 +93,55 @@ func findPorts(files map[string]workload.Ports, own map[string]string) (ports, e
 		if err := w.check(port); err != nil {
 			errs = append(errs, err)
 		}
-		found[w.role+"."+w.name] = port
+		found[w.role+"."+w.name] = foundPort{port, w.output}
 	}
-	errs = append(errs, found.unknownInputs(files)...)
+	for _, role := range roles { // inputs that the pipeline does not know
+		for _, in := range files[role].Inputs {
+			if found.key(role, in.Name, false) == "" {
+				errs = append(errs, fmt.Errorf("the model's %s has an unknown input %s", role, in.Name))
+			}
+		}
+	}
 	return found, errors.Join(errs...)
+}
+
+// parse reads names of ports that are not the usual ones: role.usual=own, separated by commas.
+func (all portSpecs) parse(text string) (map[string]string, error) {
+	names := map[string]string{}
+	if text == "" {
+		return names, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		of, own, ok := strings.Cut(strings.TrimSpace(part), "=")
+		if !ok || own == "" {
+			return nil, fmt.Errorf("%q: must be role.name=own", part)
+		}
+		if !slices.Contains(all.keys(), of) {
+			return nil, fmt.Errorf("%q is not one of %s", of, strings.Join(all.keys(), ", "))
+		}
+		names[of] = own
+	}
+	return names, nil
+}
+
+// outputs are the names of the outputs of a role that the pipeline reads, in order.
+func (all portSpecs) outputs(found ports, role string) (names []string) {
+	for _, want := range all {
+		if want.role == role && want.output {
+			names = append(names, found[want.role+"."+want.name].Name)
+		}
+	}
+	return names
+}
+
+// key is role.name of a port; empty: unknown.
+func (p ports) key(role, own string, output bool) string {
+	for usual, port := range p {
+		if port.output == output && port.Name == own && strings.HasPrefix(usual, role+".") {
+			return usual
+		}
+	}
+	return ""
 }
 
 func (w portSpec) side() string {
@@ -96,7 +153,7 @@ func (w portSpec) side() string {
 
 // defaultName is the name of a port unless an option says otherwise: of hidden states the last but one.
 func (w portSpec) defaultName(list []backend.Port) string {
-	if w.name != hiddenStates {
+	if w.name != hiddenStates || !w.output {
 		return w.name
 	}
 	var numbers []int
@@ -122,18 +179,6 @@ func (w portSpec) check(p backend.Port) error {
 		return fmt.Errorf("the model's %s has the %s %s of type %v: must be one of %v", w.role, w.side(), p.Name, p.Type, w.types)
 	}
 	return nil
-}
-
-// unknownInputs names the inputs that the pipeline does not know.
-func (p ports) unknownInputs(files map[string]workload.Ports) (errs []error) {
-	for _, role := range roles() {
-		for _, in := range files[role].Inputs {
-			if p.key(role, in.Name, false) == "" {
-				errs = append(errs, fmt.Errorf("the model's %s has an unknown input %s", role, in.Name))
-			}
-		}
-	}
-	return errs
 }
 
 // sizes are those of the tensors that go from file to file.

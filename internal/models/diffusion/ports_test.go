@@ -55,7 +55,7 @@ func (s exportSizes) files() map[string]workload.Ports {
 
 // sizesOf finds the ports and sizes of files, for latents of the exportSizes's.
 func (s exportSizes) sizesOf(files map[string]workload.Ports) (sizes, error) {
-	p, err := findPorts(files, nil)
+	p, err := sdxlPorts().find(files, nil)
 	if err != nil {
 		return sizes{}, err
 	}
@@ -145,7 +145,7 @@ func TestSizesThatDoNotFit(t *testing.T) {
 
 // The states before the last layer are those with the last number but one, however ports are ordered.
 func TestHiddenStatesPort(t *testing.T) {
-	w := portSpecs()[1]
+	w := sdxlPorts()[1]
 	for _, c := range []struct {
 		ports string
 		want  string
@@ -166,21 +166,21 @@ func TestHiddenStatesPort(t *testing.T) {
 			t.Errorf("of %q %s is taken, want %s", c.ports, got, c.want)
 		}
 	}
-	if got := portSpecs()[5].defaultName(nil); got != "sample" {
+	if got := sdxlPorts()[5].defaultName(nil); got != "sample" {
 		t.Errorf("another port is called %s", got)
 	}
 }
 
 func TestMissingPorts(t *testing.T) {
-	_, err := findPorts(nil, nil)
+	_, err := sdxlPorts().find(nil, nil)
 	if err == nil {
 		t.Fatal("no files are a pipeline")
 	}
 	lines := strings.Split(err.Error(), "\n")
-	if len(lines) != len(portSpecs()) {
-		t.Fatalf("%d lines for %d ports:\n%v", len(lines), len(portSpecs()), err)
+	if len(lines) != len(sdxlPorts()) {
+		t.Fatalf("%d lines for %d ports:\n%v", len(lines), len(sdxlPorts()), err)
 	}
-	for i, w := range portSpecs() {
+	for i, w := range sdxlPorts() {
 		side := map[bool]string{false: "input", true: "output"}[w.output]
 		if !strings.HasPrefix(lines[i], fmt.Sprintf("the model's %s has no %s %q, it has ", w.role, side, w.defaultName(nil))) {
 			t.Errorf("line %d is %q", i, lines[i])
@@ -204,7 +204,7 @@ func TestPortTypes(t *testing.T) {
 					p.Type = d
 				}
 			}
-			_, err := findPorts(files, nil)
+			_, err := sdxlPorts().find(files, nil)
 			want := fmt.Sprintf("%s … %s … %v … %v", c.role, c.port, d, c.good)
 			if good := slices.Contains(c.good, d); good != (err == nil) || err != nil && !testenv.Names(err, want) {
 				t.Errorf("%s.%s of %v: %v, want it taken: %t", c.role, c.port, d, err, good)
@@ -220,7 +220,7 @@ func TestTimestepShape(t *testing.T) {
 	}{{nil, true}, {tensor.Shape{1}, true}, {tensor.Shape{-1}, true}, {tensor.Shape{1, 1}, false}} {
 		files := official().files()
 		files[unet].Inputs[1].Shape = c.shape
-		if _, err := findPorts(files, nil); (err == nil) != c.good {
+		if _, err := sdxlPorts().find(files, nil); (err == nil) != c.good {
 			t.Errorf("of shape %v: %v, want it taken: %t", c.shape, err, c.good)
 		}
 	}
@@ -234,7 +234,7 @@ func TestParsePorts(t *testing.T) {
 		"unet.timestep=a=b":                         {"unet.timestep": "a=b"},
 		"text_encoder.hidden_states=penultimate":    {"text_encoder.hidden_states": "penultimate"},
 	} {
-		if got, err := parsePorts(text); err != nil || !maps.Equal(got, want) {
+		if got, err := sdxlPorts().parse(text); err != nil || !maps.Equal(got, want) {
 			t.Errorf("%q names %v, %v, want %v", text, got, err, want)
 		}
 	}
@@ -247,7 +247,7 @@ func TestParsePorts(t *testing.T) {
 		"UNET.sample=x":          `"UNET.sample" is not one of `,
 		"unet.sample=x,sample=y": `"sample" is not one of `,
 	} {
-		if got, err := parsePorts(text); err == nil || !strings.Contains(err.Error(), want) {
+		if got, err := sdxlPorts().parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q names %v, %v, want an error with %q", text, got, err, want)
 		}
 	}
@@ -258,7 +258,7 @@ func TestNamedPorts(t *testing.T) {
 	files := official().files()
 	files[unet].Inputs[0].Name, files[vaeDecoder].Outputs[0].Name = "latents", "image"
 	own := map[string]string{"unet.sample": "latents", "vae_decoder.sample": "image", "text_encoder.hidden_states": "last_hidden_state"}
-	p, err := findPorts(files, own)
+	p, err := sdxlPorts().find(files, own)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +279,7 @@ func TestNamedPorts(t *testing.T) {
 		}
 	}
 	own["unet.sample"] = "nowhere"
-	if _, err := findPorts(files, own); err == nil || !strings.Contains(err.Error(), `the model's unet has no input "nowhere", it has `) || !strings.Contains(err.Error(), "has an unknown input latents") {
+	if _, err := sdxlPorts().find(files, own); err == nil || !strings.Contains(err.Error(), `the model's unet has no input "nowhere", it has `) || !strings.Contains(err.Error(), "has an unknown input latents") {
 		t.Errorf("a name that no port has: %v", err)
 	}
 }

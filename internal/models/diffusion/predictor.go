@@ -275,16 +275,6 @@ func bind(s backend.Session, all ports, role string, tensors map[string]tensor.T
 	return c, nil
 }
 
-// key is role.name of a port; empty: unknown.
-func (p ports) key(role, own string, output bool) string {
-	for _, w := range portSpecs() {
-		if usual := w.role + "." + w.name; w.role == role && w.output == output && p[usual].Name == own {
-			return usual
-		}
-	}
-	return ""
-}
-
 func (c *call) run(ctx context.Context) error { return c.session.Run(ctx, c.inputs, c.outputs) }
 
 func (c *call) close() error {

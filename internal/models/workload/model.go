@@ -2,6 +2,7 @@ package workload
 
 import (
 	"context"
+	"errors"
 
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
@@ -64,9 +65,15 @@ type Model struct {
 	ScoresLogAlone bool
 	// ScoresWithEngine says that Score runs networks.
 	ScoresWithEngine bool
+	// ScoredElsewhere says that programs of others score the answers: without what they found, Score returns ErrScoredElsewhere, and
+	// built-in data have no score of the FP32 model.
+	ScoredElsewhere bool
 	// NewReader returns a reader that makes the model's input from a file; nil: its samples are not files.
 	NewReader func(Values) (*Reader, error)
 }
+
+// ErrScoredElsewhere says that there is no score, since networks that do not run here score the answers.
+var ErrScoredElsewhere = errors.New("no accuracy is computed here")
 
 // Several reports whether a model has several files.
 func (m Model) Several() bool { return m.Files != nil || m.Roles != nil }

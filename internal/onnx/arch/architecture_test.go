@@ -500,6 +500,10 @@ func sumOfBeginnings(t *testing.T, m *onnx.Model) string {
 func TestFilesBeginTheSame(t *testing.T) {
 	checkBeginnings(t, map[string]string{
 		"3d-unet":                         "804046b63f8a826fa8c2",
+		"wan-mini-text-encoder":           "098000e87e3f4464085e",
+		"wan-mini-transformer":            "7c96ab95e990328e11c8",
+		"wan-mini-transformer-2":          "b530efcb23f0308d2a9e",
+		"wan-mini-vae-decoder":            "af84b851dc7930509441",
 		"3d-unet-brats19":                 "fc65c428427dc92aac2d",
 		"3d-unet-brats19-quarter":         "7873e4f46847362e39a2",
 		"retinanet":                       "33e1a5b51b598c66aa46",

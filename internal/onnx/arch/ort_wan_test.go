@@ -182,4 +182,3 @@ func TestORTSmallWanReadsAllInputs(t *testing.T) {
 		}
 	}
 }
-

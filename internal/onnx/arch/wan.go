@@ -42,13 +42,8 @@ func VideoLatents(full bool) []int64 {
 	return []int64{s.channels, s.frames, s.height, s.width}
 }
 
-// VideoTokens is the number of tokens that the built-in text encoder knows, or that of full size.
-func VideoTokens(full bool) int {
-	if full {
-		return int(umt5.rows)
-	}
-	return int(miniUMT5.rows)
-}
+// VideoTokens is the number of tokens that the built-in text encoder knows.
+func VideoTokens() int { return int(miniUMT5.rows) }
 
 // WanTextLength is the number of tokens that the text encoder reads (diffusers 0.35.2, WanPipeline, max_sequence_length).
 const WanTextLength = 512

@@ -11,18 +11,24 @@ import (
 	"github.com/mlperf-go/mlperf/internal/tokenizer/pytext"
 )
 
-// clean brings a text into the form that words are cut from: repaired as ftfy.fix_text does it,
-// with single blanks, in lower case. Text of open_clip may be HTML, twice.
+// clean brings a text into the form that words are cut from: repaired, with single blanks, in lower case. Text of open_clip may be
+// HTML, twice.
 func clean(text string, web bool) string {
-	text = repair(strings.ToValidUTF8(text, "\uFFFD"))
 	if web {
-		text = html.UnescapeString(html.UnescapeString(text))
+		return pytext.Lower(Clean(text))
 	}
-	return pytext.Lower(strings.Join(pytext.Fields(text), " "))
+	return pytext.Lower(strings.Join(pytext.Fields(repair(text)), " "))
+}
+
+// Clean is a text repaired as ftfy.fix_text does it, without HTML entities, which may be written twice, and with single blanks: what
+// open_clip and diffusers' WanPipeline do to texts (prompt_clean).
+func Clean(text string) string {
+	return strings.Join(pytext.Fields(html.UnescapeString(html.UnescapeString(repair(text)))), " ")
 }
 
 // repair is ftfy.fix_text: line by line, until nothing changes any more.
 func repair(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
 	var out strings.Builder
 	entities := true
 	for line := range strings.SplitAfterSeq(text, "\n") {

@@ -33,7 +33,7 @@ func (t *Tokenizer) addTokens(tokens []addedToken) error {
 	for i, token := range tokens {
 		err := error(nil)
 		limit := len(t.pieces) + maxGap
-		id, known := t.model.ids[token.Content]
+		id, known := t.ids[token.Content]
 		have, taken := t.Token(token.ID)
 		content := token.Content
 		switch {

@@ -23,6 +23,43 @@ type modelFile struct {
 	FuseUnknown  bool           `json:"fuse_unk"`
 	ByteFallback bool           `json:"byte_fallback"`
 	IgnoreMerges bool           `json:"ignore_merges"`
+	UnknownID    *int32         `json:"unk_id"` // of Unigram
+}
+
+// A model cuts words into tokens.
+type model interface {
+	append(dst []int32, word string) []int32
+}
+
+// model makes the model, and returns its tokens by their numbers.
+func (f *modelFile) model() (model, map[string]int32, []string, error) {
+	if f.Vocab == nil {
+		return nil, nil, nil, errors.New("model: there is no vocab")
+	}
+	if f.Type == "Unigram" {
+		m, pieces, err := f.unigram()
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		return m, m.ids, pieces, nil
+	}
+	m, pieces, err := f.bpe()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return m, m.ids, pieces, nil
+}
+
+// bytesOf are the tokens of bytes, as <0x0A>; -1: none.
+func bytesOf(ids map[string]int32) (list [256]int32) {
+	for b := range list {
+		id, ok := ids[fmt.Sprintf("<0x%02X>", b)]
+		if !ok {
+			id = -1
+		}
+		list[b] = id
+	}
+	return list
 }
 
 // A mergeText is a pair of tokens of a merge: two strings in the file, or one with a blank between.
@@ -72,10 +109,8 @@ const (
 // bpe makes the model, and returns its tokens by their numbers.
 func (f *modelFile) bpe() (m *bpe, pieces []string, err error) {
 	switch {
-	case f.Vocab == nil:
-		return nil, nil, errors.New("model: there is no vocab")
 	case f.Type != "BPE" && (f.Type != "" || f.Merges == nil):
-		return nil, nil, fmt.Errorf("model: type %q is not supported, expected BPE", f.Type)
+		return nil, nil, fmt.Errorf("model: type %q is not supported, expected BPE or Unigram", f.Type)
 	case f.Dropout != 0:
 		return nil, nil, fmt.Errorf("model: dropout is %v: must be 0, since results would be random", f.Dropout)
 	case f.Prefix != "":
@@ -104,13 +139,7 @@ func (f *modelFile) bpe() (m *bpe, pieces []string, err error) {
 		}
 		pieces[id] = token
 	}
-	for b := range m.bytes {
-		id, ok := m.ids[fmt.Sprintf("<0x%02X>", b)]
-		if !ok {
-			id = -1
-		}
-		m.bytes[b] = id
-	}
+	m.bytes = bytesOf(m.ids)
 	if f.Unknown != nil {
 		id, ok := m.ids[*f.Unknown]
 		if !ok {

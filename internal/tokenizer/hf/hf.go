@@ -9,7 +9,7 @@
 //
 // The file describes five steps. Added tokens, for example <|eot_id|>, are found first (added.go). The normalizer changes the
 // text between them (normalize.go). The pre-tokenizer splits it into words (pretokenize.go, regex.go, gpt.go). The model
-// splits each word into tokens by merging pairs (BPE, bpe.go). The post-processor adds special tokens. The decoder
+// splits each word into tokens, by merging pairs (BPE, bpe.go) or by their scores (Unigram, unigram.go). The post-processor adds special tokens. The decoder
 // (decode.go) converts tokens to text.
 //
 // # How equal is equal
@@ -21,7 +21,7 @@
 //
 // # What it leaves out
 //
-// Models other than BPE and the components that only they use; patterns beyond those of known tokenizers; training,
+// Models other than these and the components that only they use; patterns beyond those of known tokenizers; training,
 // pairs of texts, dropout, offsets, truncation and padding. A file that needs any of these for its tokens is an error that names
 // the component and its type.
 package hf
@@ -83,7 +83,8 @@ type component struct {
 // A Tokenizer converts text to tokens and back. Several goroutines may use it.
 type Tokenizer struct {
 	pieces []string // by id; empty: none
-	model  *bpe
+	ids    map[string]int32
+	model  model
 	added  addedTokens
 
 	normalize     normalizer
@@ -152,7 +153,7 @@ func Read(r io.Reader, name string) (*Tokenizer, error) {
 	}
 	t := &Tokenizer{}
 	var errs [5]error
-	t.model, t.pieces, errs[0] = f.Model.bpe()
+	t.model, t.ids, t.pieces, errs[0] = f.Model.model()
 	t.normalize, errs[1] = newNormalizer(f.Normalizer, "normalizer")
 	t.split, errs[2] = newPreTokenizer(f.PreTokenizer, "pre_tokenizer")
 	t.before, t.after, errs[3] = newProcessor(f.PostProcessor, "post_processor")
@@ -308,7 +309,7 @@ func (t *Tokenizer) ID(token string) (int32, bool) {
 	if id, ok := t.added.ids[token]; ok {
 		return id, true
 	}
-	id, ok := t.model.ids[token]
+	id, ok := t.ids[token]
 	return id, ok
 }
 

@@ -12,6 +12,8 @@ const { Tokenizer } = createRequire(path.join(process.cwd(), "x.js"))("tokenizer
 
 const numbered = (tokens) => Object.fromEntries(tokens.map((t, i) => [t, i]));
 const bpe = (tokens, merges, more = {}) => ({ type: "BPE", dropout: null, unk_token: null, continuing_subword_prefix: null, end_of_word_suffix: null, fuse_unk: false, byte_fallback: false, vocab: numbered(tokens), merges, ...more });
+const unigram = (vocab, more = {}) => ({ type: "Unigram", unk_id: 0, vocab, byte_fallback: false, ...more });
+const scored = [["<unk>", 0], ["_", -2.5], ["_a", -3], ["a", -4], ["b", -4], ["ab", -5.5], ["_ab", -7], ["abab", -11], ["é", -6], ["_the", -5], ["the", -6.25], ["t", -5], ["he", -4.5]];
 const letters = [..." abcdefghijklmnopqrstuvwxyz.,'"];
 const spelled = bpe(["?", ...letters, "A", "B", "_"], [], { unk_token: "?" });
 const words = (tokens) => bpe(["?", ...tokens], [], { unk_token: "?", fuse_unk: true, ignore_merges: true }); // a word is a token or unknown
@@ -51,6 +53,12 @@ const corners = {
   "bytes of some unknown characters": [{ model: bpe(["?", "a", ...bytes.filter((b) => b !== "<0xA9>")], [], { unk_token: "?", byte_fallback: true }) , decoder: { type: "ByteFallback" } }, ["x", "aéa", "èx", "éé", "éxé"]],
   "bytes of unknown characters, joined": [{ model: bpe(["?", "a", ...bytes.filter((b) => b !== "<0xA9>")], [], { unk_token: "?", byte_fallback: true, fuse_unk: true }) }, ["éé", "éxé", "ééa", "xéé"]],
   "whole words before merges": [{ pre_tokenizer: blanks, model: bpe(["a", "b", "c", "ab", "abc"], [["a", "b"]], { ignore_merges: true }) }, ["abc", "ab abc", "abca"]],
+
+  "tokens of the best sum of scores": [{ pre_tokenizer: metaspace(), model: unigram(scored) }, ["", "a", "ab", "abab", "ababab", "the", "athe", "a the ab", "bab", "é a"]],
+  "the first of two sums that are equal": [{ model: unigram([["?", -9], ["a", -1], ["b", -1], ["c", -1], ["ab", -2], ["bc", -2], ["abc", -3]]) }, ["abc", "ab", "bc", "aabc"]],
+  "unknown characters of a Unigram": [{ pre_tokenizer: metaspace(), model: unigram(scored) }, ["x", "xyz", "axyb x", "🙂a🙂🙂", "<unk>a", "xa<unk>"]],
+  "bytes of a Unigram": [{ pre_tokenizer: metaspace(), decoder: { type: "ByteFallback" }, model: unigram([...scored, ...bytes.filter((b) => b !== "<0xA9>").map((b) => [b, -20])], { byte_fallback: true }) }, ["x", "axyb", "èé", "🙂a", "éèxé", "x©x"]],
+  "a Unigram with an end": [{ pre_tokenizer: metaspace(), model: unigram([["<pad>", 0], ["</s>", 0], ["<unk>", 0], ...scored.slice(1)], { unk_id: 2 }), added_tokens: [added(0, "<pad>", { special: true }), added(1, "</s>", { special: true }), added(2, "<unk>", { special: true })], post_processor: template([text, token("</s>")], stands("</s>", 1)) }, ["a the", "", "a</s>b", "x"]],
 
   "an unknown word": [{ pre_tokenizer: blanks, model: words(["a", "b"]) }, ["a x b", "ab", ""]],
 
