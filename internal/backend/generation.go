@@ -43,6 +43,7 @@ type Texts struct {
 	MayBeEmpty   bool // an answer without a text is one, and not a failure
 	// ServerSampling says that requests have no temperature: the server draws tokens at its own.
 	ServerSampling bool
+	Videos         bool // answers are videos, or their paths
 
 	// Tokenize is the model's tokenizer; nil: there is none here. It may be called from several goroutines at once.
 	Tokenize func(text []byte) ([]int32, error)
@@ -65,6 +66,8 @@ type Prompt struct {
 
 	Tools, ToolChoice jsontext.Value // that the answer may call; nil: none
 
+	Video *VideoRequest // of a prompt for a video
+
 	// Session is the conversation that the prompt belongs to, as the header X-Session-ID tells servers; empty: none. One that Follows
 	// is not sent if the prompt of its session before it failed.
 	Session string
@@ -76,6 +79,25 @@ type Prompt struct {
 	// Told is the number of its tokens as the server counts them; 0: it does not say. It is written and read
 	// with sync/atomic.
 	Told int32
+}
+
+// A VideoRequest asks a server for a video. Its fields have the names, the order and the forms of numbers of the client of
+// mlcommons/endpoints (src/inference_endpoint/videogen/types.py, VideoPathRequest).
+type VideoRequest struct {
+	Prompt         string         `json:"prompt"`
+	NegativePrompt string         `json:"negative_prompt,omitzero"`
+	Size           string         `json:"size"` // width×height by the field's own words, and height×width in MLPerf's use
+	Seconds        jsontext.Value `json:"seconds"`
+	FPS            int            `json:"fps"`
+	Steps          int            `json:"num_inference_steps"`
+	Guidance       jsontext.Value `json:"guidance_scale"`
+	Guidance2      jsontext.Value `json:"guidance_scale_2"`
+	Seed           int            `json:"seed"`
+	Frames         int            `json:"num_frames"`
+	Boundary       float64        `json:"boundary_ratio"`
+	LatentPath     string         `json:"latent_path,omitzero"` // at the server
+	OutputFormat   string         `json:"output_format"`
+	ResponseFormat string         `json:"response_format"` // video_path or video_bytes
 }
 
 // A Turn is what a conversation goes on with after an answer.

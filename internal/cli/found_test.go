@@ -20,20 +20,20 @@ const fromAnyFile = `
 accuracy accuracy-logs accuracy-threshold activations aggregation aggregation-trace-file all allow-fallback allow-unknown-keys annotations
 answer-tokens anyway arena arrivals audit-conf backend bandwidth box-order box-pixels budget cache calibration checkpoint clip-image-model
 clip-text-model clip-tokenizer concurrency confidence connections context conversation-delay conversation-num conversation-turns cooldown count dataset-path dataset-percentage dataset-size day-23-file description deviations cool-down
-device device-memory division drain drop-empty-images dry-run dtype duration endpoint eos exclude exclude-op execution extra-body fail-if format
+device device-memory division drain drop-empty-images dry-run dtype duration endpoint eos exclude exclude-op execution extra-body fail-if fixed-latent flow-shift format
 free-dimension from full-size graph-optimization help help-all ids-path implementation inception-model infer input inputs-per-request instances inter-threads
-intra-threads issue-priority issue-same issue-same-index issue-unique json keep-archives label-data-dir label-map label-offset layout livecodebench log logs
+intra-threads issue-priority issue-same issue-same-index issue-unique json keep-archives label-data-dir label-map label-offset latent-path layout livecodebench log logs
 margin markdown max-batch-delay max-batchsize max-duration max-examples max-image-pixels max-problems max-query-count max-queue max-tokens
 measurement memory-pattern method min-duration min-query-count min-tokens min-score mlperf-conf mode model model-name model-output model-path
 model-source name neighbor-seed network network-end newest no-accuracy no-memmap no-report no-score only ort-log output-transposed pad pairs part peak peer per-tensor
 percentile performance-logs performance-sample-count permutation pin pipeline-ports port-names power power-fields power-ranging precision
-predictions-only prefill-chunk prefix-words prefixes preprocess preprocessed-dir price profile progress prompt-words published qsl-seed quick rank readme recorded-answers remote-model remote-version remove-48-empty-images repeat reproduces request-timeout reserve-core response-dtype responses result retry request-cancellation-delay request-cancellation-rate
+predictions-only prefill-chunk prefix-words prefixes preprocess preprocessed-dir price profile progress prompt-words published qsl-seed quick rank readme recorded-answers remote-model remote-version remove-48-empty-images repeat reproduces request-timeout reserve-core response-dtype response-format responses result retry request-cancellation-delay request-cancellation-rate
 root rounds route rows rules sacrebleu sacrebleu-lowercase sacrebleu-smooth sample-seed samples samples-per-query samples-per-second
 sampling save-detailed scenario schedule-seed score-pattern seed sensitivity server-metrics set seven-bit-weights shape shared-threads sim-jitter sim-latency skip-first
 skip-last slo source spin spinning statistics-path status stream submitter sweep sweep-concurrency sweep-qps synthetic-prompts system system-name
 system-type target target-accuracy target-latency target-qps thread-affinity timed-preprocessing token-fault token-fault-every token-interval token-prefill
 token-right token-server-guided token-slots tokenizer tokenizers tokens-per-write tolerance total-sample-count tpot trace ttft use-inv-map
-user-conf value-bytes verbose verify warm-up whisper-ports with yaml
+user-conf value-bytes vbench-results verbose verify warm-up whisper-ports with yaml
 `
 
 // A new flag has to be in one of the two lists.

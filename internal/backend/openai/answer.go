@@ -266,21 +266,21 @@ func (a *answer) start(piece []byte, now time.Duration) {
 
 // readWhole reads an answer that comes at once.
 func (a *answer) readWhole(r *timedReader) *failure {
-	data, f := readAll(r)
+	data, f := readAll(r, maxWhole)
 	if f != nil {
 		return f
 	}
 	return a.parse(&event{}, data)
 }
 
-// readAll reads what comes at once.
-func readAll(r *timedReader) ([]byte, *failure) {
-	data, err := io.ReadAll(io.LimitReader(r, maxWhole+1))
+// readAll reads what comes at once, so many bytes at most.
+func readAll(r *timedReader, most int64) ([]byte, *failure) {
+	data, err := io.ReadAll(io.LimitReader(r, most+1))
 	switch {
 	case err != nil:
 		return nil, &failure{kind: kindBroken, err: err}
-	case len(data) > maxWhole:
-		return nil, failf(kindTooLong, "the answer is longer than %d bytes", maxWhole)
+	case int64(len(data)) > most:
+		return nil, failf(kindTooLong, "the answer is longer than %d bytes", most)
 	}
 	return data, nil
 }

@@ -96,11 +96,14 @@ func (e *engine) Close() error {
 func (e *engine) Open(ctx context.Context, o backend.Options) (backend.Session, error) {
 	began := clock.Now()
 	s := &session{config: e.config, servers: e.servers, texts: o.Texts, stats: newStats(), model: e.config.Model}
+	if o.Texts.Videos {
+		s.config.Route, s.config.Stream = Videos, false
+	}
 	notes, err := s.warm(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if s.model == "" {
+	if s.model == "" && !o.Texts.Videos { // requests for videos name no model
 		if s.model, err = s.onlyModel(ctx); err != nil {
 			return nil, err
 		}

@@ -48,6 +48,7 @@ const (
 	kindChoices   = "another choice"
 	kindNoCall    = "no call of a tool"
 	kindItems     = "other items than were sent"
+	kindVideo     = "not a video"
 	kindNoIDs     = "no token ids"
 	kindEnded     = "the test was over"
 	kindGivenUp   = "given up here" // no failure

@@ -25,10 +25,13 @@ const (
 )
 
 // IsTask reports whether the answers of a route are not texts.
-func IsTask(route string) bool { return route == Embeddings || route == Rerank }
+func IsTask(route string) bool { return route == Embeddings || route == Rerank || route == Videos }
 
-// probeTask asks the first server for two vectors or scores. The notes say what it refused.
+// probeTask asks the first server for two vectors or scores. The notes say what it refused. A video takes too long for that.
 func (s *session) probeTask(ctx context.Context) (notes []string, err error) {
+	if s.config.Route == Videos {
+		return nil, nil
+	}
 	ask := func() error {
 		return s.Generate(ctx, &backend.Prompt{Text: "Hello", Inputs: []string{"Hello", "world"}}, discard{})
 	}
@@ -55,6 +58,9 @@ func (s *session) taskURL(root string) string {
 
 // taskBody writes the request for vectors of inputs, or for the scores of documents.
 func (s *session) taskBody(p *backend.Prompt) ([]byte, error) {
+	if s.config.Route == Videos {
+		return s.videoBody(p)
+	}
 	r := struct {
 		Model     string         `json:"model"`
 		Input     []string       `json:"input,omitzero"`
@@ -80,6 +86,9 @@ func (s *session) taskBody(p *backend.Prompt) ([]byte, error) {
 
 // takeTask takes an answer that has a vector for each input, or a score for each document: each once.
 func (a *answer) takeTask(data []byte) *failure {
+	if a.session.config.Route == Videos {
+		return a.takeVideo(data)
+	}
 	var all struct {
 		event
 		Data    []embedding `json:"data"`
@@ -206,7 +215,11 @@ func (s seen) all(n int) *failure {
 
 // readTask reads an answer that has no text, counts it and hands it over.
 func (a *answer) readTask(r *timedReader) *failure {
-	data, f := readAll(r)
+	most := int64(maxWhole)
+	if a.session.config.Route == Videos {
+		most = maxVideoAnswer
+	}
+	data, f := readAll(r, most)
 	if f == nil {
 		f = a.takeTask(data)
 	}

@@ -35,28 +35,15 @@ type Set struct {
 	Noise    string // file with the noise that all videos begin with; empty: the folder has none
 }
 
-// Read reads the prompts of a folder or of a file, only the first ones if count is not 0.
-func Read(path string, count int) (Set, error) {
-	s, err := open(path)
-	if err == nil {
+// Read reads the prompts of a folder, only the first ones if count is not 0.
+func Read(dir string, count int) (Set, error) {
+	s := Set{Path: first(dir, promptFiles), Noise: first(dir, noiseFiles)}
+	err := fmt.Errorf("%s has none of %s", dir, strings.Join(promptFiles, ", "))
+	if s.Path != "" {
 		err = s.read(count)
 	}
 	if err != nil {
 		return s, fmt.Errorf("opening the prompts: %w", err)
-	}
-	return s, nil
-}
-
-func open(path string) (s Set, err error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return s, err
-	}
-	if s.Path = path; info.IsDir() {
-		if s.Path = first(path, promptFiles); s.Path == "" {
-			return s, fmt.Errorf("%s has none of %s", path, strings.Join(promptFiles, ", "))
-		}
-		s.Noise = first(path, noiseFiles)
 	}
 	return s, nil
 }

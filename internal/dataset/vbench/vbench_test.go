@@ -26,11 +26,9 @@ func TestPrompts(t *testing.T) {
 		"vbench_prompts.txt": {text, ""}, "data/vbench_prompts.txt": {text, ""}, "wan22_prompts.jsonl": {lines, "blurry"},
 	} {
 		dir := folder(t, name, c.content)
-		for _, path := range []string{dir, filepath.Join(dir, name)} {
-			s, err := Read(path, 0)
-			if err != nil || !slices.Equal(s.Prompts, want) || s.Negative != c.negative || s.Noise != "" {
-				t.Errorf("%s: %+v, %v", path, s, err)
-			}
+		s, err := Read(dir, 0)
+		if err != nil || !slices.Equal(s.Prompts, want) || s.Negative != c.negative || s.Noise != "" || s.Path != filepath.Join(dir, name) {
+			t.Errorf("%s: %+v, %v", name, s, err)
 		}
 		if s, err := Read(dir, 2); err != nil || !slices.Equal(s.Prompts, want[:2]) {
 			t.Errorf("%s: the first two are %q, %v", name, s.Prompts, err)

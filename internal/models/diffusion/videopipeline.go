@@ -29,6 +29,7 @@ const (
 	videoSeed                 = 42
 	videoHeight, videoWidth   = 720, 1280
 	videoFrames               = 81
+	videoSeconds              = 5.0 // of the requests of mlcommons/endpoints
 
 	videoNegativePrompt = "vivid colors, overexposed, static, blurry details, subtitles, style, work of art, painting, picture, still, overall grayish, " +
 		"worst quality, low quality, JPEG artifacts, ugly, deformed, extra fingers, poorly drawn hands, poorly drawn face, deformed, disfigured, " +

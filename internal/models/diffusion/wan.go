@@ -44,11 +44,13 @@ func wan() workload.Model {
 			}
 			return w.workload(), nil
 		},
+		OpenRemote:      openVideoPrompts,
 		Score:           scoreVideos,
 		ScoredElsewhere: true,
 
-		Options:      videoOptions(),
-		ScoreOptions: videoScoreOptions(),
+		Options:       videoOptions(),
+		RemoteOptions: videoServerOptions(),
+		ScoreOptions:  videoScoreOptions(),
 	}
 }
 
@@ -60,6 +62,9 @@ const (
 	noiseOption  = "fixed-latent"
 	vbenchOption = "vbench-results"
 	videosOption = "videos-path"
+
+	latentPathOption = "latent-path"
+	formOption       = "response-format"
 )
 
 func videoOptions() []workload.Option {
@@ -69,6 +74,13 @@ func videoOptions() []workload.Option {
 		{Name: shiftOption, Help: "shift of the noise of a video's steps to its beginning (default: that of scheduler/scheduler_config.json beside the model, or 3)"},
 		{Name: noiseOption, Aliases: []string{"fixed_latent"}, Kind: workload.Path,
 			Help: "file of the noise that all videos begin with, .pt or .npy (default: fixed_latent.pt beside the prompts, or noise of the seed 42)"},
+	}
+}
+
+func videoServerOptions() []workload.Option {
+	return []workload.Option{
+		{Name: latentPathOption, Help: "path at the server of the noise that all videos begin with, fixed_latent.pt (default: none, the server draws it)"},
+		{Name: formOption, Choices: []string{videoPath, videoBytes}, Help: "how servers answer: with the path of a video or with its bytes (default: video_bytes where answers are scored)"},
 	}
 }
 
