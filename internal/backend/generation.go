@@ -174,6 +174,7 @@ type Generated struct {
 	Servers     []ServerLoad
 	Finished    map[string]int64 // answers by finish_reason
 	Inputs      int64            // of answers that are embeddings or scores
+	Videos      int64            // answers that are videos, or their paths
 	Turns       []TurnTimes      // of conversations, by the number of the turn
 }
 

@@ -130,8 +130,9 @@ func (c *serverCheck) judgeTokens(g *report.Generation, alike, samples int, boun
 	if g == nil {
 		return
 	}
+	isText := g.Inputs+g.Videos == 0
 	switch without := g.Finished[""]; {
-	case without == 0, g.Inputs > 0:
+	case without == 0, !isText:
 	case without < g.Answers: // servers that give reasons do so in whole answers
 		c.Problems = append(c.Problems, fmt.Sprintf(
 			"%d of %d answers ended without a finish_reason, before the server gave one: they may have been broken off", without, g.Answers))
@@ -145,7 +146,7 @@ func (c *serverCheck) judgeTokens(g *report.Generation, alike, samples int, boun
 	if fault := check.Fault(); fault != "" {
 		c.Problems = append(c.Problems, fault)
 	}
-	if check.Unknown == "" && check.Answers == 0 && g.Answers > g.Tokenized && g.Inputs == 0 {
+	if check.Unknown == "" && check.Answers == 0 && g.Answers > g.Tokenized && isText {
 		c.limit(limitation.Limitation{ID: limitation.UncheckedTokens, Origin: g.Counted})
 	}
 	if check.Told < check.Counted-check.Allowed {
@@ -241,6 +242,7 @@ func (r *run) generation(test *loadgen.Result) *report.Generation {
 		g.ConversationsPerSecond, g.RequestsPerSecond = g.RequestsPerSecond, per(g.Answers, p.LastCompletion)
 	}
 	g.TokensPerSecond = per(tokens, p.LastCompletion)
+	g.Videos = m.Videos
 	if g.Inputs = m.Inputs; m.Inputs > 0 {
 		g.RequestsPerSecond, g.InputsPerSecond = per(g.Answers, p.LastCompletion), per(m.Inputs, p.LastCompletion)
 	}

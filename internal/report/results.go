@@ -537,6 +537,7 @@ type Generation struct {
 
 	RequestsPerSecond      float64  `json:"requests_per_second,omitempty"`
 	Inputs                 int64    `json:"inputs,omitempty"` // texts with an embedding, documents with a score
+	Videos                 int64    `json:"videos,omitempty"` // answers that are videos, or their paths
 	InputsPerSecond        float64  `json:"inputs_per_second,omitempty"`
 	ConversationsPerSecond float64  `json:"conversations_per_second,omitempty"`      // each of several requests
 	TokensPerSecond        float64  `json:"tokens_per_second,omitempty"`             // until the last answer

@@ -129,6 +129,9 @@ func (s *stats) answered(a *answer, took time.Duration) {
 	}
 	s.sums.PromptTotal += a.promptTokens
 	s.sums.Inputs += int64(len(a.prompt.Inputs))
+	if a.prompt.Video != nil {
+		s.sums.Videos++
+	}
 	s.sums.Cached += min(a.cached, a.promptTokens)
 	if a.tokenized {
 		s.sums.Tokenized++

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	jsonv2 "github.com/go-json-experiment/json"
+
 	"github.com/mlperf-go/mlperf/internal/accuracy"
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/simulated"
@@ -339,5 +341,48 @@ func TestShownVideos(t *testing.T) {
 	want := []int{12, 22, 31, 32, 43, 59, 84, 86, 96, 106, 122, 123, 130, 233, 238}
 	if list := slices.Sorted(maps.Keys(got)); !slices.Equal(list, want) {
 		t.Errorf("%v, want %v", list, want)
+	}
+}
+
+// Requests to servers are those of the client of mlcommons/endpoints, byte by byte.
+func TestRequestsForVideosEqualTheOfficialClient(t *testing.T) {
+	golden := testenv.JSON[[]struct {
+		Headers map[string]string
+		Body    struct {
+			Prompt   string `json:"prompt"`
+			Negative string `json:"negative_prompt"`
+		}
+	}](t, "testdata/requests.json")
+	bodies := testenv.JSON[[]struct{ Body json.RawMessage }](t, "testdata/requests.json")
+	var lines strings.Builder
+	for _, g := range golden {
+		line, err := json.Marshal(map[string]string{"prompt": g.Body.Prompt, "negative_prompt": g.Body.Negative})
+		testenv.Must(t, err)
+		fmt.Fprintf(&lines, "%s\n", line)
+	}
+	dir := t.TempDir()
+	testenv.Tree(t, dir, map[string]string{"wan22_prompts.jsonl": lines.String()})
+	w, err := openVideoPrompts(workload.Setup{DatasetDir: dir})
+	testenv.Must(t, err)
+	for i := range golden {
+		got, err := jsonv2.Marshal(w.Prompts.Prompt(i).Video)
+		testenv.Must(t, err)
+		var want bytes.Buffer
+		testenv.Must(t, json.Compact(&want, bodies[i].Body))
+		if !bytes.Equal(got, want.Bytes()) || golden[i].Headers["Content-Length"] != fmt.Sprint(len(got)) {
+			t.Errorf("request %d is\n%s\nwant\n%s of %s bytes", i, got, want.Bytes(), golden[i].Headers["Content-Length"])
+		}
+	}
+	if len(golden) != 10 {
+		t.Errorf("%d requests, want 10", len(golden))
+	}
+
+	// Scored answers come as bytes; without a negative prompt in the file it is that of the reference.
+	testenv.Tree(t, dir, map[string]string{"vbench_prompts.txt": "a\nb\n"})
+	w, err = openVideoPrompts(workload.Setup{DatasetDir: dir, Scored: true, Options: workload.Values{latentPathOption: "/shared/fixed_latent.pt"}})
+	testenv.Must(t, err)
+	v := w.Prompts.Prompt(1).Video
+	if v.Prompt != "b" || v.NegativePrompt != golden[0].Body.Negative || v.LatentPath != "/shared/fixed_latent.pt" || v.ResponseFormat != videoBytes {
+		t.Errorf("%+v", v)
 	}
 }
