@@ -41,7 +41,8 @@ Each model of the catalogue has two names: MODEL takes and returns the tensors o
 file; MODEL-task takes the parts of a sample of the benchmark, or the file of an image or a
 recording, and answers with the bytes that LoadGen would log. A model of several files has a
 name for each, for example MODEL-encoder. Models that write texts run as MODEL-task only; they also
-speak OpenAI's protocol (/v1/completions and /v1/chat/completions, whole or as a stream).
+speak OpenAI's protocol (/v1/completions and /v1/chat/completions, whole or as a stream). Models
+of videos also answer /v1/videos/generations.
 
 The server listens on this machine only, unless --listen names another address; beyond this
 machine it wants TLS, or --insecure. A full queue answers 503. /v2/health/ready and the

@@ -25,9 +25,10 @@ import (
 )
 
 // An OpenAI offers models that write texts in OpenAI's protocol: completions and chat completions, whole or as
-// a stream of events.
+// a stream of events; and models that make videos of texts.
 type OpenAI struct {
 	models []*textModel
+	films  []*taskModel // that make videos
 	ids    atomic.Uint64
 }
 
@@ -40,10 +41,13 @@ type textModel struct {
 // maxPrompt is how many bytes a request may have.
 const maxPrompt = 4 << 20
 
-// NewOpenAI offers those of the models that write texts; nil: none of them does.
+// NewOpenAI offers those of the models that write texts or make videos of texts; nil: none of them does.
 func NewOpenAI(offers []*Offer) *OpenAI {
 	a := &OpenAI{}
 	for _, o := range offers {
+		if o.task != nil && o.task.exchange.Film != nil {
+			a.films = append(a.films, o.task)
+		}
 		if o.writer == nil {
 			continue
 		}
@@ -51,7 +55,7 @@ func NewOpenAI(offers []*Offer) *OpenAI {
 			a.models = append(a.models, &textModel{o.writer, text})
 		}
 	}
-	if a.models == nil {
+	if a.models == nil && a.films == nil {
 		return nil
 	}
 	return a
@@ -59,7 +63,8 @@ func NewOpenAI(offers []*Offer) *OpenAI {
 
 // Has reports whether a model answers prompts.
 func (a *OpenAI) Has(name string) bool {
-	return a != nil && slices.ContainsFunc(a.models, func(m *textModel) bool { return m.name == name })
+	return a != nil && (slices.ContainsFunc(a.models, func(m *textModel) bool { return m.name == name }) ||
+		slices.ContainsFunc(a.films, func(m *taskModel) bool { return m.metadata.Name == taskOf(name) }))
 }
 
 // Routes are the paths of the protocol.
@@ -70,6 +75,9 @@ func (a *OpenAI) Routes() []oipserver.Route {
 		{Pattern: "POST /v1/chat/completions", Handle: func(w http.ResponseWriter, r *http.Request) error { return a.complete(w, r, true) }},
 		{Pattern: "GET /v1/", Handle: oipserver.NotFound},
 		{Pattern: "POST /v1/", Handle: oipserver.NotFound},
+	}
+	if a.films != nil {
+		routes = append(routes, oipserver.Route{Pattern: "POST /v1/videos/generations", Handle: a.film})
 	}
 	for i := range routes {
 		routes[i].Error = errorDocument
@@ -89,6 +97,9 @@ func (a *OpenAI) list(w http.ResponseWriter, _ *http.Request) error {
 	}{Object: "list"}
 	for _, m := range a.models {
 		list.Data = append(list.Data, model{m.name, "model", "mlperf"})
+	}
+	for _, m := range a.films {
+		list.Data = append(list.Data, model{strings.TrimSuffix(m.metadata.Name, protocol.TaskSuffix), "model", "mlperf"})
 	}
 	return respond(w, list)
 }

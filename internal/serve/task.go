@@ -116,6 +116,14 @@ func (m *taskModel) Begin(h *protocol.Head) (oipserver.Job, error) {
 	if file {
 		j.file = make([]string, 1)
 	}
+	if j, err = m.enter(j, row); err != nil {
+		return nil, err // an interface that is nil
+	}
+	return j, nil
+}
+
+// enter makes room for a sample.
+func (m *taskModel) enter(j *taskJob, row []workload.Slot) (_ *taskJob, err error) {
 	busy, used := m.busy.Add(1), m.used.Add(j.bytes)
 	switch {
 	case busy > m.most:

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/dataset/vbench"
 	"github.com/mlperf-go/mlperf/internal/fileio/mp4"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
@@ -258,6 +259,7 @@ func (w *videoPipeline) workload() *workload.Workload {
 			Constants: []tensor.Tensor{tensor.Of(w.noise.Values, append([]int64{1}, w.noise.Shape...)...)},
 			Complete:  func([]tensor.Shape) ([]workload.Slot, error) { return row, nil },
 			Check:     w.check,
+			Film:      w.film,
 		},
 	}
 	for i, name := range []string{"input_ids", "attention_mask", "latents"} {
@@ -277,6 +279,25 @@ func (w *videoPipeline) prepare(index int, row []tensor.Tensor) error {
 		return fmt.Errorf("the prompt of sample %d: %w", index, err)
 	}
 	return nil
+}
+
+// film fills a row for a request for a video. Its settings must be those of the benchmark; the size and the length of the video are
+// those of the model.
+func (w *videoPipeline) film(r *backend.VideoRequest, row []tensor.Tensor) error {
+	official := videoRequest(r.Prompt, r.NegativePrompt)
+	official.ResponseFormat, official.OutputFormat = r.ResponseFormat, r.OutputFormat
+	if err := sameRequest(*r, official); err != nil {
+		return err
+	}
+	negative := videoText{make([]int64, arch.WanTextLength), make([]int64, arch.WanTextLength)}
+	if err := w.encode(negative, cmp.Or(r.NegativePrompt, videoNegativePrompt)); err != nil {
+		return err
+	}
+	if !slices.Equal(negative.ids, w.negative.ids) {
+		return fmt.Errorf("negative_prompt is another one than the benchmark's: must be that one, or left out")
+	}
+	copy(tensor.Data[float32](row[latentSlot]), w.noise.Values)
+	return w.encode(videoText{tensor.Data[int64](row[0]), tensor.Data[int64](row[1])}, r.Prompt)
 }
 
 func (w *videoPipeline) check(row []tensor.Tensor) error {

@@ -218,6 +218,8 @@ type Exchange struct {
 	Complete func(shapes []tensor.Shape) ([]Slot, error)
 	// Decode fills a row from the file of a sample. Nil: samples are not files.
 	Decode func(file []byte, row []tensor.Tensor) error
+	// Film fills a row for a request for a video, or says what is wrong with it. Nil: answers are not videos.
+	Film func(r *backend.VideoRequest, row []tensor.Tensor) error
 	// Check says what is wrong with the content of a row that was sent. Nil: any content is right.
 	Check func(row []tensor.Tensor) error
 	// Stamp writes into a response what only the data set knows: the index of the sample, or
