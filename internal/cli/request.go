@@ -93,6 +93,12 @@ func (q *requestFlags) define(f *pflag.FlagSet) {
 	f.StringVar(&p.Artifacts, "endpoints-artifacts", "",
 		"also write what mlcommons/endpoints writes (result_summary.json, events.jsonl, …) into this `folder`")
 	f.StringVar(&p.Stream, "stream", "", "on or off: whether answers come token by token (default: on, except in Offline)")
+	s := &q.Engine.Remote.Speculation
+	f.StringVar(&s.Algorithm, "speculative-algorithm", "", "`name` of the speculative decoding that servers of text do, as EAGLE3 or MTP: for the record")
+	f.StringVar(&s.Head, "speculative-draft-model-path", "", "`name` of its head or draft model")
+	f.IntVar(&s.Steps, "speculative-num-steps", 0, "`steps` of its head for each step of the model")
+	f.IntVar(&s.TopK, "speculative-eagle-topk", 0, "`branches` of each of these steps")
+	f.Float64Var(&s.AcceptLength, "speculative-accept-length", 0, "mean `tokens` of a step of the model that the server reports")
 	q.defineBackend(f)
 }
 

@@ -44,6 +44,7 @@ func Explain(w io.Writer, r *Results, commands ...string) error {
 		generationLines(&b, g)
 		list(&b, "Terms", g.Definitions())
 	}
+	speculationLine(&b, r.Speculation)
 	short := *r
 	short.Problems = r.withoutNumbers()
 	remarks(&b, &short)

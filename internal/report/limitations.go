@@ -46,6 +46,7 @@ var words = map[limitation.ID]string{
 	limitation.NotRemote:        "not of the Network division: the system under test is on this machine",
 	limitation.LocalEndpoint:    "not of the Network division: {value} is on this machine, and the system under test has to be on others",
 	limitation.ServersModel:     "the servers have the model: whether it is the official one cannot be checked",
+	limitation.Speculation:      "speculative decoding ({value}) is not allowed: {origin} have none for {key}[ but {want}]",
 	limitation.CutFigures:       "not of the rules: latencies, rates and SLOs are {value}",
 	limitation.UserPrompts:      "not a benchmark of the rules: model and prompts are the user's",
 	limitation.Retried:          "{value} requests were sent again (retry): the rules do not allow that",

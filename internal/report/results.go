@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
@@ -77,6 +78,8 @@ type Results struct {
 	Queue      *QueueStats   `json:"queue,omitempty"`
 	Remote     *Remote       `json:"remote,omitempty"`     // of engines whose models run on servers
 	Generation *Generation   `json:"generation,omitempty"` // where servers continued prompts
+	// Speculation is speculative decoding at the servers, as the user declared it; absent: none was declared.
+	Speculation *rounds.Speculation `json:"speculative_decoding,omitempty"`
 	// ServerMetrics are what servers told of themselves during the traffic, once a second. Nothing is judged by them.
 	ServerMetrics []ServerMetric `json:"server_metrics,omitempty"`
 	Energy        *Energy        `json:"energy,omitempty"` // if the run was to measure it

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report/tables"
 	"github.com/mlperf-go/mlperf/internal/units"
@@ -51,6 +52,7 @@ func Summary(w io.Writer, r *Results, lines ...string) error {
 		}
 	}
 	generationLines(&b, r.Generation)
+	speculationLine(&b, r.Speculation)
 	for _, m := range r.ServerMetrics {
 		fmt.Fprintf(&b, "  %s tells: %v\n", m.Server, m)
 	}
@@ -542,6 +544,13 @@ func (e *Generation) Definitions() []string {
 		"latency, end to end: from the scheduled instant to the end of the answer; from send: from when the request went out",
 		"tokens/s: tokens of all answers, by the time until the last answer; or, as LoadGen, until the answer to the request that was issued last",
 		"goodput: requests/s that kept both bounds, each request by itself",
+	}
+}
+
+// speculationLine is speculative decoding as it was declared; none: nothing.
+func speculationLine(b *strings.Builder, s *rounds.Speculation) {
+	if s != nil {
+		fmt.Fprintf(b, "  speculative decoding, as declared: %s\n", s)
 	}
 }
 

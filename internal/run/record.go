@@ -105,6 +105,9 @@ func (rec *recorder) record(t *harness.Test) *report.Results {
 		Model: c.Model.Name, Rules: rec.Rules.Version, Interactive: rec.interactive, Fingerprint: c.Fingerprint,
 		Limitations: slices.Concat(rec.known, t.Servers.Limitations), Problems: []string{}, Warnings: append([]string{}, rec.Warnings...),
 	}
+	if s := q.Engine.Remote.Speculation; s.Algorithm != "" {
+		r.Speculation = &s
+	}
 	t.Fill(r)
 	if r.Operations != nil && !r.Backend.Simulated {
 		r.Operations.Ceiling = rec.ceiling
@@ -281,13 +284,12 @@ func (rec *recorder) endpointRun(r *report.Results, t *harness.Test) endpoints.R
 }
 
 // benchmark is the round's name of the model; empty: the round does not have it.
-func (rec *recorder) benchmark() string {
-	round, err := rounds.Find(rec.Rules.Version)
+func (r *Resolved) benchmark() string {
+	round, err := rounds.Find(r.Rules.Version)
 	if err != nil {
 		return ""
 	}
-	m := &rec.config.Model
-	return round.Benchmark(append([]string{m.Name}, m.Rules.Listed()...)...)
+	return round.Benchmark(append([]string{r.model.Name}, r.model.Rules.Listed()...)...)
 }
 
 // addSummary writes the summary of a test of performance of a benchmark that the round also takes without LoadGen's logs, and adds the

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
@@ -155,6 +156,11 @@ func (r *Resolved) limitations() (list report.Limitations) {
 	limit(q.Engine.Name == engine.Simulated, limitation.Limitation{ID: limitation.SimulatedEngine})
 	limit(r.division == config.Network && !q.Engine.IsRemote(), limitation.Limitation{ID: limitation.NotRemote})
 	limit(q.Engine.IsRemote() && r.division == config.Closed, serversModel)
+	if s := q.Engine.Remote.Speculation; s.Algorithm != "" && benchmark && r.division != config.Open {
+		ok, want := rounds.Allows(rules.Version, r.benchmark(), r.ScenarioName(), s)
+		limit(!ok, limitation.Limitation{ID: limitation.Speculation, Value: s.String(), Key: r.model.Name + " " + r.ScenarioName(), Want: want,
+			Origin: origin, Role: limitation.RuleSet})
+	}
 	limit(q.freePrompts(), limitation.Limitation{ID: limitation.UserPrompts})
 	limit(q.TimedPreprocessing, limitation.Limitation{ID: limitation.TimedPreprocessing})
 	limit(q.ownModel(), limitation.Limitation{ID: limitation.OwnModel})

@@ -56,6 +56,7 @@ const (
 	NotRemote        ID = "not_remote"        // a system of the Network division on this machine
 	LocalEndpoint    ID = "local_endpoint"    // of the Network division: Value
 	ServersModel     ID = "servers_model"     // cannot be checked
+	Speculation      ID = "speculative_decoding" // Value, of the benchmark and scenario Key; the rules Origin allow Want there; empty: none
 	UserPrompts      ID = "user_prompts"      // without a benchmark
 	CutFigures       ID = "cut_figures"       // Value of the test are left out of them
 	Retried          ID = "retried"           // Value requests

@@ -112,6 +112,9 @@ func (r *Run) config(w io.Writer) error {
 		}
 	}
 	fmt.Fprintf(&b, "  streaming: '%s'\n", stream)
+	if s := r.Results.Speculation; s != nil {
+		fmt.Fprintf(&b, "# speculative decoding, as declared: %s\n", text(s.String())) // the client has no field for it
+	}
 	fmt.Fprintf(&b, "datasets:\n- name: %s\n  type: performance\n  path: %s\n", text(r.Results.Model), text(r.Data))
 	fmt.Fprintf(&b, "settings:\n  runtime:\n    min_duration_ms: %d\n    max_duration_ms: %d\n", e.MinDuration.Milliseconds(), e.MaxDuration.Milliseconds())
 	switch done := r.Test.Performance; {

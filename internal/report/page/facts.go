@@ -80,6 +80,9 @@ func system(r *report.Results) []pair {
 	if servers := r.Servers(); len(servers) > 0 { // what this machine has says nothing of them
 		here = []pair{{Name: "servers", Value: strings.Join(servers, ", ")}, {Name: "asked for", Value: r.ServedModel()},
 			{Name: "asked by", Value: r.Host}, {Name: "protocol", Value: b.Engine}}
+		if s := r.Speculation; s != nil {
+			here = append(here, pair{Name: "speculative decoding", Value: s.String()})
+		}
 		for _, m := range r.ServerMetrics {
 			here = append(here, pair{Name: m.Name, Value: m.String()})
 		}

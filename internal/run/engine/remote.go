@@ -18,8 +18,10 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend/oip/client"
 	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
 	"github.com/mlperf-go/mlperf/internal/backend/openai"
+	"github.com/mlperf-go/mlperf/internal/config/rounds"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -41,6 +43,8 @@ type Remote struct {
 	// Cancel is the share of the requests to servers of text whose answers are given up CancelAfter sending.
 	Cancel      float64
 	CancelAfter time.Duration
+	// Speculation is speculative decoding that the servers of text do, as the user declares it: it goes to the record.
+	Speculation rounds.Speculation
 
 	// Dial connects to servers of text instead of the network; for tests.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error) `json:"-"`
@@ -88,10 +92,35 @@ func (c Config) WatchMetrics(ctx context.Context) (*metrics.Watcher, error) {
 func (r *Remote) given() string {
 	return userinput.FirstSet(
 		[]string{"endpoint", "remote_model", "remote_version", "concurrency", "request_timeout", "retry", "token_file", "tls_ca", "tls_cert",
-			"tls_key", "server_metrics", "request_cancellation_rate", "request_cancellation_delay"},
+			"tls_key", "server_metrics", "request_cancellation_rate", "request_cancellation_delay", "speculative_algorithm",
+			"speculative_draft_model_path", "speculative_num_steps", "speculative_eagle_topk", "speculative_accept_length"},
 		len(r.Endpoints) > 0, r.Model != "", r.Version != "", r.Concurrency != 0, r.Timeout != 0, r.Retry != 0, r.TokenFile != "", r.CA != "",
-		r.Cert != "", r.Key != "", len(r.Metrics) > 0, r.Cancel != 0, r.CancelAfter != 0,
+		r.Cert != "", r.Key != "", len(r.Metrics) > 0, r.Cancel != 0, r.CancelAfter != 0, r.Speculation.Algorithm != "",
+		r.Speculation.Head != "", r.Speculation.Steps != 0, r.Speculation.TopK != 0, r.Speculation.AcceptLength != 0,
 	)
+}
+
+// checkSpeculation finds wrong declarations of speculative decoding.
+func (r *Remote) checkSpeculation(engine string) error {
+	s := &r.Speculation
+	detail := userinput.FirstSet(
+		[]string{"speculative_draft_model_path", "speculative_num_steps", "speculative_eagle_topk", "speculative_accept_length"},
+		s.Head != "", s.Steps != 0, s.TopK != 0, s.AcceptLength != 0)
+	switch {
+	case *s == rounds.Speculation{}:
+		return nil
+	case engine != OpenAI:
+		return userinput.Errorf(cmp.Or(detail, "speculative_algorithm"), "is about servers of text: the engine is %s and must be %s", engine, OpenAI)
+	case s.Algorithm == "":
+		return userinput.Errorf(detail, "is a part of speculative decoding: give speculative_algorithm, too, as EAGLE3")
+	case s.Steps < 0:
+		return userinput.Invalid("speculative_num_steps", s.Steps, "a number from 1")
+	case s.TopK < 0:
+		return userinput.Invalid("speculative_eagle_topk", s.TopK, "a number from 1")
+	case s.AcceptLength != 0 && !(s.AcceptLength >= 1 && units.Finite(s.AcceptLength)):
+		return userinput.Invalid("speculative_accept_length", s.AcceptLength, "tokens of a step, from 1")
+	}
+	return nil
 }
 
 // check finds wrong options of any servers.
@@ -107,6 +136,9 @@ func (r *Remote) check(engine string) error {
 		return userinput.Invalid("request_timeout", r.Timeout, "a time")
 	case (r.Cert == "") != (r.Key == ""):
 		return userinput.Errorf("tls_cert", "a certificate and its key go together: give both or neither")
+	}
+	if err := r.checkSpeculation(engine); err != nil {
+		return err
 	}
 	if engine == OIP {
 		for _, url := range r.Endpoints {

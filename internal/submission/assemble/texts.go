@@ -114,6 +114,9 @@ func (b *builder) readme(r *result) (string, error) {
 	}
 	fmt.Fprintf(&w, "- Data: %d samples\n", in.Samples)
 	fmt.Fprintf(&w, "- Engine: %s, %d instances with %d threads each, batches of %d at most\n", be.Engine, be.Instances, be.Threads, be.MaxBatch)
+	if run.Speculation != nil {
+		fmt.Fprintf(&w, "- Speculative decoding: %s\n", run.Speculation)
+	}
 	if remote := run.Remote; remote != nil {
 		fmt.Fprintf(&w, "- Network: %d requests on %d connections, mean round trip %s; %d bytes sent, %d received\n", remote.Requests, remote.Connections,
 			time.Duration(remote.RoundTripNS).Round(time.Microsecond), remote.SentBytes, remote.ReceivedBytes)
