@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/run/engine"
 	"github.com/mlperf-go/mlperf/internal/run/outdir"
 	"github.com/mlperf-go/mlperf/internal/suite"
 	"github.com/mlperf-go/mlperf/internal/units"
@@ -72,12 +74,29 @@ func (o *suiteFlags) plan(flags *pflag.FlagSet, s *suite.Suite, folder string) (
 	if o.suite.Part, err = suite.ParsePart(o.part); err != nil {
 		return nil, err
 	}
+	base.Engine.Remote.Endpoints, o.suite.Endpoints = endpointsOf(base.Engine.Remote.Endpoints)
 	o.suite.Base, o.suite.Output, o.suite.Command = base, folder, stepCommand(flags)
 	if flags.Changed("cooldown") {
 		o.suite.Cooldown = &o.cooldown
 	}
 	o.suite.Earlier, _, _ = report.Collect([]string{outdir.Root}, report.Read) // they tell how fast models are; there may be none
 	return suite.NewPlan(s, o.suite)
+}
+
+// modelEndpoint is the servers of one model of a suite.
+var modelEndpoint = regexp.MustCompile(`^([A-Za-z0-9._-]+)=(.+)$`)
+
+// endpointsOf takes those of single models, MODEL=URL, out of a list of endpoints.
+func endpointsOf(list []string) (all []string, of map[string][]string) {
+	of = map[string][]string{}
+	for _, text := range list {
+		if m := modelEndpoint.FindStringSubmatch(text); m != nil {
+			of[m[1]] = append(of[m[1]], m[2])
+		} else {
+			all = append(all, text)
+		}
+	}
+	return all, of
 }
 
 func newSuiteList() *cobra.Command {
@@ -161,8 +180,10 @@ func newSuiteRun() *cobra.Command {
 before which the machine cools down if the suite says so. Failures are reported; the suite
 continues. How long it takes is shown before, and after every run.
 
---endpoint URL asks a server of text for the benchmarks that only servers answer (llama3.1-405b,
-deepseek-r1, gpt-oss-120b); the others run here. --backend openai or oip asks servers for all.
+--endpoint MODEL=URL asks a server for one benchmark, --endpoint URL for all that only servers of
+text answer (llama3.1-405b, deepseek-r1, gpt-oss-120b); the others run here. Benchmarks without
+their server are shown with the command that runs them. --backend openai or oip asks servers for
+all.
 
 After Ctrl-C, or if the machine went down, --resume goes on: results of the same settings,
 model, data and program are kept.
@@ -172,7 +193,8 @@ can keep, MultiStream of the first rounds an interval, and accuracy is measured 
 
 Exit status: 0 all VALID and accurate, 1 a run failed, 2 usage, 3 a run is INVALID,
 4 an accuracy is below its target or not known, 130 interrupted.`,
-		Example: "  mlperf suite run v0.5 --quick\n  mlperf suite run edge --only resnet50 --output night\n  mlperf suite run edge --only " +
+		Example: "  mlperf suite run v0.5 --quick\n  mlperf suite run datacenter --endpoint gpt-oss-120b=http://gpu1:8000 --endpoint " +
+			"deepseek-r1=http://gpu2:8000\n  mlperf suite run edge --only resnet50 --output night\n  mlperf suite run edge --only " +
 			"resnet50 --output night --resume",
 		Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0], output) },
@@ -260,7 +282,7 @@ func (o *suiteFlags) show(w io.Writer, out *suite.Outcome) error {
 // stepCommand says what makes a run of a suite alone: the flags that the suite was given, and those that follow from the step.
 func stepCommand(flags *pflag.FlagSet) func(run.Request) []string {
 	// which differ, or are the suite's
-	ofSteps := []string{"rules", "division", "precision", "model-path", "dataset-path", "count", "set", "output", "json"}
+	ofSteps := []string{"rules", "division", "precision", "model-path", "dataset-path", "count", "set", "output", "json", "backend", "endpoint"}
 	same := givenFlags(flags, newRun().Flags(), ofSteps...)
 	return func(q run.Request) []string {
 		list := []string{"mlperf", "run", "--model", q.Model, "--scenario", q.Scenario}
@@ -284,6 +306,14 @@ func stepCommand(flags *pflag.FlagSet) func(run.Request) []string {
 		}
 		for _, s := range q.Settings {
 			list = append(list, "--set", s.Key+"="+s.Value)
+		}
+		if q.Engine.Name != engine.ONNXRuntime && q.Engine.Name != "" {
+			list = append(list, "--backend", q.Engine.Name)
+		}
+		if q.Engine.IsRemote() {
+			for _, url := range q.Engine.Remote.Endpoints {
+				list = append(list, "--endpoint", url)
+			}
 		}
 		return append(list, same...)
 	}

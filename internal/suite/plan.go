@@ -97,6 +97,9 @@ type Request struct {
 	// Base has what is the same for all benchmarks: engine, device, workers, Quick. Its
 	// Settings win over those of the suite.
 	Base run.Request
+	// Endpoints are the servers that answer for a model of the suite, by any of its names; those of Base answer for all others that only
+	// servers answer.
+	Endpoints map[string][]string
 	// Only are the benchmarks that are wanted, as MODEL or MODEL/SCENARIO; none: all.
 	Only       []string
 	Part       Part // of several machines, which have a part each; zero: all
@@ -227,6 +230,11 @@ func (p *Plan) addAll() (err error) {
 			p.add(b, scenario)
 		}
 	}
+	for _, model := range slices.Sorted(maps.Keys(p.request.Endpoints)) {
+		if !slices.ContainsFunc(p.Steps, func(s *Step) bool { return p.means(model, s.Model, s.Scenario) }) {
+			return userinput.Invalid("endpoint", model, "a URL, or MODEL=URL of a model that the suite runs")
+		}
+	}
 	for _, only := range p.request.Only {
 		if !slices.ContainsFunc(p.Steps, func(s *Step) bool { return p.means(only, s.Model, s.Scenario) }) {
 			return userinput.Invalid("only", only, "benchmarks of the suite, as MODEL or MODEL/SCENARIO")
@@ -263,6 +271,11 @@ func (p *Plan) add(b Benchmark, scenario string) {
 	}
 	if _, err := p.lookup(b.Model); err != nil {
 		s.State, s.Error = Unsupported, err.Error()
+		if errors.Is(err, errNoEndpoint) && p.request.Command != nil {
+			q := s.request
+			q.Engine = engine.Config{Name: engine.OpenAI, Remote: engine.Remote{Endpoints: []string{"URL"}}}
+			s.Error += ": " + report.CommandLine(p.request.Command(q))
+		}
 	} else if !p.request.NoAccuracy && accuracy != accuracyNone && (accuracy != accuracyOnce || p.accuracyElsewhere(s) == nil) {
 		p.Steps = append(p.Steps, p.step(b, scenario, modeAccuracy))
 	}
@@ -290,6 +303,9 @@ func (p *Plan) add(b Benchmark, scenario string) {
 	}
 }
 
+// errNoEndpoint is why a model that only servers answer is not run.
+var errNoEndpoint = errors.New("only servers of text answer it, and no endpoint is given")
+
 // lookup finds a model among those that the engine of the suite, or the servers that are given beside it, can run. An error says why
 // there is none.
 func (p *Plan) lookup(name string) (workload.Model, error) {
@@ -298,10 +314,11 @@ func (p *Plan) lookup(name string) (workload.Model, error) {
 	switch {
 	case err != nil:
 		return m, errors.New("not in the catalogue")
+	case len(p.endpoints(name)) > 0:
 	case e.Name == engine.OpenAI && m.OpenRemote == nil:
 		return m, errors.New("it takes no prompts: servers of text do not answer it")
 	case onlyServers(name) && e.Name != engine.OpenAI && len(e.Remote.Endpoints) == 0:
-		return m, errors.New("only servers of text answer it, and no endpoint is given")
+		return m, errNoEndpoint
 	case onlyServers(name) && e.Name == engine.OIP:
 		return m, errors.New("only servers of text answer it, and those of the suite take tensors")
 	}
@@ -314,11 +331,29 @@ func onlyServers(name string) bool {
 	return err != nil
 }
 
-// engineFor is the engine of a model: that of the suite, and servers of text for what only those answer. Others have no use for
-// the endpoints.
+// endpoints are the servers that are given for a model.
+func (p *Plan) endpoints(model string) []string {
+	for name, urls := range p.request.Endpoints {
+		if p.means(name, model, "") {
+			return urls
+		}
+	}
+	return nil
+}
+
+// engineFor is the engine of a model: its own servers, of text if it takes prompts, or else the engine of the suite, and servers of text
+// for what only those answer. Others have no use for the endpoints.
 func (p *Plan) engineFor(model string) engine.Config {
 	e := p.request.Base.Engine
-	switch {
+	urls := p.endpoints(model)
+	switch m, err := models.LookupAny(model); {
+	case len(urls) > 0 && err == nil:
+		remote := e.Remote
+		remote.Endpoints, e = urls, engine.Config{Name: engine.OIP}
+		if m.OpenRemote != nil {
+			e.Name = engine.OpenAI
+		}
+		e.Remote = remote
 	case e.IsRemote():
 	case onlyServers(model):
 		e = engine.Config{Name: engine.OpenAI, Remote: e.Remote}

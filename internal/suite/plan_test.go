@@ -88,6 +88,35 @@ func TestModelsThatOnlyServersAnswer(t *testing.T) {
 	}
 }
 
+// Endpoints of single models go before those of all: of text where the benchmark takes prompts, else of tensors.
+func TestEndpointsOfModels(t *testing.T) {
+	const text = "accuracy: none\nrules: v6.1\nbenchmarks:\n  - {model: resnet50, scenarios: [Offline]}\n  - {model: llama3.1-8b, scenarios: [Offline]}\n" +
+		"  - {model: gpt-oss-120b, scenarios: [Offline]}\n  - {model: deepseek-r1, scenarios: [Offline]}\n  - {model: bert, scenarios: [Offline]}\n"
+	p := mustPlan(t, text, Request{
+		Endpoints: map[string][]string{"gpt-oss-120b": {"http://a:1", "http://b:1"}, "llama3_1-8b": {"http://c:1"}, "resnet": {"http://d:1"}},
+		Command:   func(q run.Request) []string { return append([]string{"mlperf", "run", q.Model, q.Engine.Name}, q.Engine.Remote.Endpoints...) },
+	})
+	var got []string
+	for _, s := range p.Steps {
+		got = append(got, strings.TrimSpace(strings.Join([]string{s.Model, s.request.Engine.Name, strings.Join(s.request.Engine.Remote.Endpoints, " "), s.Error}, " ")))
+	}
+	want := []string{
+		"resnet50 oip http://d:1", "llama3.1-8b openai http://c:1", "gpt-oss-120b openai http://a:1 http://b:1",
+		"deepseek-r1 openai only servers of text answer it, and no endpoint is given: mlperf run deepseek-r1 openai URL", "bert",
+	}
+	for i := range got {
+		got[i] = strings.Join(strings.Fields(got[i]), " ")
+		want[i] = strings.Join(strings.Fields(want[i]), " ")
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	_, err := planOf(t, text, Request{Endpoints: map[string][]string{"alexnet": {"http://d:1"}}})
+	if !testenv.Names(err, "endpoint … alexnet … MODEL=URL") {
+		t.Errorf("a model that the suite does not have: %v", err)
+	}
+}
+
 func TestStepNames(t *testing.T) {
 	p := mustPlan(t, "accuracy: none\nrules: v5.0\nbenchmarks:\n  - {model: ResNet_50, scenarios: [single-stream]}\n  - {model: llama-2-70b, scenarios: [INTERACTIVE]}\n  - {model: AlexNet, scenarios: [server]}\n", Request{})
 	var got []string
