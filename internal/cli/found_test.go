@@ -30,7 +30,7 @@ percentile performance-logs performance-sample-count permutation pin pipeline-po
 predictions-only prefill-chunk prefix-words prefixes preprocess preprocessed-dir price profile progress prompt-words published qsl-seed quick rank readme recorded-answers remote-model remote-version remove-48-empty-images repeat reproduces request-timeout reserve-core response-dtype response-format responses result retry request-cancellation-delay request-cancellation-rate
 root rounds route rows rules sacrebleu sacrebleu-lowercase sacrebleu-smooth sample-seed samples samples-per-query samples-per-second
 sampling save-detailed scenario schedule-seed score-pattern seed sensitivity server-metrics set seven-bit-weights shape shared-threads sim-jitter sim-latency skip-first
-skip-last slo source speculative-accept-length speculative-algorithm speculative-draft-model-path speculative-eagle-topk speculative-num-steps spin spinning statistics-path status stream submitter sweep sweep-concurrency sweep-qps synthetic-prompts system system-name
+skip-last slo source speculative-acceptance speculative-algorithm speculative-draft-model speculative-eagle-topk speculative-num-steps spin spinning statistics-path status stream submitter sweep sweep-concurrency sweep-qps synthetic-prompts system system-name
 system-type target target-accuracy target-latency target-qps thread-affinity timed-preprocessing token-fault token-fault-every token-interval token-prefill
 token-right token-server-guided token-slots tokenizer tokenizers tokens-per-write tolerance total-sample-count tpot trace ttft use-inv-map
 user-conf value-bytes vbench-results verbose verify warm-up whisper-ports with yaml

@@ -94,11 +94,11 @@ func (q *requestFlags) define(f *pflag.FlagSet) {
 		"also write what mlcommons/endpoints writes (result_summary.json, events.jsonl, …) into this `folder`")
 	f.StringVar(&p.Stream, "stream", "", "on or off: whether answers come token by token (default: on, except in Offline)")
 	s := &q.Engine.Remote.Speculation
-	f.StringVar(&s.Algorithm, "speculative-algorithm", "", "`name` of the speculative decoding that servers of text do, as EAGLE3 or MTP: for the record")
-	f.StringVar(&s.Head, "speculative-draft-model-path", "", "`name` of its head or draft model")
-	f.IntVar(&s.Steps, "speculative-num-steps", 0, "`steps` of its head for each step of the model")
-	f.IntVar(&s.TopK, "speculative-eagle-topk", 0, "`branches` of each of these steps")
-	f.Float64Var(&s.AcceptLength, "speculative-accept-length", 0, "mean `tokens` of a step of the model that the server reports")
+	f.StringVar(&s.Algorithm, "speculative-algorithm", "", "`A`, the algorithm of speculative decoding at servers of text, as EAGLE3 or MTP: for the record")
+	f.StringVar(&s.Head, "speculative-draft-model", "", "`M`, its head or draft model")
+	f.IntVar(&s.Steps, "speculative-num-steps", 0, "`N` steps of its head for each step of the model")
+	f.IntVar(&s.TopK, "speculative-eagle-topk", 0, "`K` branches of each of these steps")
+	f.Float64Var(&s.AcceptLength, "speculative-acceptance", 0, "`X` tokens of a step of the model, on average, as the server reports them")
 	q.defineBackend(f)
 }
 

@@ -94,7 +94,9 @@ func TestEndpointsOfModels(t *testing.T) {
 		"  - {model: gpt-oss-120b, scenarios: [Offline]}\n  - {model: deepseek-r1, scenarios: [Offline]}\n  - {model: bert, scenarios: [Offline]}\n"
 	p := mustPlan(t, text, Request{
 		Endpoints: map[string][]string{"gpt-oss-120b": {"http://a:1", "http://b:1"}, "llama3_1-8b": {"http://c:1"}, "resnet": {"http://d:1"}},
-		Command:   func(q run.Request) []string { return append([]string{"mlperf", "run", q.Model, q.Engine.Name}, q.Engine.Remote.Endpoints...) },
+		Command: func(q run.Request) []string {
+			return append([]string{"mlperf", "run", q.Model, q.Engine.Name}, q.Engine.Remote.Endpoints...)
+		},
 	})
 	var got []string
 	for _, s := range p.Steps {

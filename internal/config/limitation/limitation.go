@@ -53,25 +53,25 @@ const (
 // The system under test.
 const (
 	SimulatedEngine  ID = "simulated_engine"
-	NotRemote        ID = "not_remote"        // a system of the Network division on this machine
-	LocalEndpoint    ID = "local_endpoint"    // of the Network division: Value
-	ServersModel     ID = "servers_model"     // cannot be checked
+	NotRemote        ID = "not_remote"           // a system of the Network division on this machine
+	LocalEndpoint    ID = "local_endpoint"       // of the Network division: Value
+	ServersModel     ID = "servers_model"        // cannot be checked
 	Speculation      ID = "speculative_decoding" // Value, of the benchmark and scenario Key; the rules Origin allow Want there; empty: none
-	UserPrompts      ID = "user_prompts"      // without a benchmark
-	CutFigures       ID = "cut_figures"       // Value of the test are left out of them
-	Retried          ID = "retried"           // Value requests
-	UncountedRequest ID = "uncounted_request" // the servers counted Value inferences, Of requests were answered
-	UncountedSample  ID = "uncounted_sample"  // the servers counted Value of Of samples
-	UncheckedTokens  ID = "unchecked_tokens"  // counted by Origin
-	FewerTokens      ID = "fewer_tokens"      // the servers tell of Value in Of answers, the tokenizer counts Want
-	CachedTokens     ID = "cached_tokens"     // Value of Of tokens of prompts
-	TokensInPieces   ID = "tokens_in_pieces"  // Value tokens in Of pieces
-	UncertainEnds    ID = "uncertain_ends"    // of Value answers: the servers give no reason why they ended
-	AlikeAnswers     ID = "alike_answers"     // Value distinct answers to Of prompts; Want: as many as the data set has
-	TimeLost         ID = "time_lost"         // Value of the run was not measured
-	ClockSetBack     ID = "clock_set_back"    // by Value
-	ExternalPower    ID = "external_power"    // of a device that has a battery
-	PowerClient      ID = "power_client"      // another than the rules accept read the energy
+	UserPrompts      ID = "user_prompts"         // without a benchmark
+	CutFigures       ID = "cut_figures"          // Value of the test are left out of them
+	Retried          ID = "retried"              // Value requests
+	UncountedRequest ID = "uncounted_request"    // the servers counted Value inferences, Of requests were answered
+	UncountedSample  ID = "uncounted_sample"     // the servers counted Value of Of samples
+	UncheckedTokens  ID = "unchecked_tokens"     // counted by Origin
+	FewerTokens      ID = "fewer_tokens"         // the servers tell of Value in Of answers, the tokenizer counts Want
+	CachedTokens     ID = "cached_tokens"        // Value of Of tokens of prompts
+	TokensInPieces   ID = "tokens_in_pieces"     // Value tokens in Of pieces
+	UncertainEnds    ID = "uncertain_ends"       // of Value answers: the servers give no reason why they ended
+	AlikeAnswers     ID = "alike_answers"        // Value distinct answers to Of prompts; Want: as many as the data set has
+	TimeLost         ID = "time_lost"            // Value of the run was not measured
+	ClockSetBack     ID = "clock_set_back"       // by Value
+	ExternalPower    ID = "external_power"       // of a device that has a battery
+	PowerClient      ID = "power_client"         // another than the rules accept read the energy
 )
 
 // Records.

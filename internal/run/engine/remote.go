@@ -93,7 +93,7 @@ func (r *Remote) given() string {
 	return userinput.FirstSet(
 		[]string{"endpoint", "remote_model", "remote_version", "concurrency", "request_timeout", "retry", "token_file", "tls_ca", "tls_cert",
 			"tls_key", "server_metrics", "request_cancellation_rate", "request_cancellation_delay", "speculative_algorithm",
-			"speculative_draft_model_path", "speculative_num_steps", "speculative_eagle_topk", "speculative_accept_length"},
+			"speculative_draft_model", "speculative_num_steps", "speculative_eagle_topk", "speculative_acceptance"},
 		len(r.Endpoints) > 0, r.Model != "", r.Version != "", r.Concurrency != 0, r.Timeout != 0, r.Retry != 0, r.TokenFile != "", r.CA != "",
 		r.Cert != "", r.Key != "", len(r.Metrics) > 0, r.Cancel != 0, r.CancelAfter != 0, r.Speculation.Algorithm != "",
 		r.Speculation.Head != "", r.Speculation.Steps != 0, r.Speculation.TopK != 0, r.Speculation.AcceptLength != 0,
@@ -104,7 +104,7 @@ func (r *Remote) given() string {
 func (r *Remote) checkSpeculation(engine string) error {
 	s := &r.Speculation
 	detail := userinput.FirstSet(
-		[]string{"speculative_draft_model_path", "speculative_num_steps", "speculative_eagle_topk", "speculative_accept_length"},
+		[]string{"speculative_draft_model", "speculative_num_steps", "speculative_eagle_topk", "speculative_acceptance"},
 		s.Head != "", s.Steps != 0, s.TopK != 0, s.AcceptLength != 0)
 	switch {
 	case *s == rounds.Speculation{}:
@@ -118,7 +118,7 @@ func (r *Remote) checkSpeculation(engine string) error {
 	case s.TopK < 0:
 		return userinput.Invalid("speculative_eagle_topk", s.TopK, "a number from 1")
 	case s.AcceptLength != 0 && !(s.AcceptLength >= 1 && units.Finite(s.AcceptLength)):
-		return userinput.Invalid("speculative_accept_length", s.AcceptLength, "tokens of a step, from 1")
+		return userinput.Invalid("speculative_acceptance", s.AcceptLength, "tokens of a step, from 1")
 	}
 	return nil
 }
