@@ -51,7 +51,7 @@ func TestWrongSpeculativeDecoding(t *testing.T) {
 		"speculative_num_steps … speculative_algorithm": {Steps: 3},
 		"speculative_num_steps … -1":                    {Algorithm: "EAGLE", Steps: -1},
 		"speculative_eagle_topk … -2":                   {Algorithm: "EAGLE", TopK: -2},
-		"speculative_acceptance … 0.5":               {Algorithm: "EAGLE", AcceptLength: 0.5},
+		"speculative_acceptance … 0.5":                  {Algorithm: "EAGLE", AcceptLength: 0.5},
 	} {
 		if _, err := Resolve(speculating("server", "", s)); !testenv.Names(err, want) {
 			t.Errorf("%+v: %v, want %s", s, err, want)
