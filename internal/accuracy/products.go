@@ -173,7 +173,7 @@ var (
 )
 
 // parseProduct reads an answer as the scripts' pydantic model does: an object of exactly three fields, of which the last of a name counts,
-// and white space around it.
+// and white space around it. It takes no NaN, which pydantic takes in a field that comes again.
 func parseProduct(answer []byte) (p Product, err error) {
 	var raw struct { // earlier values of a name may be of any type
 		Category jsontext.Value `json:"category"`

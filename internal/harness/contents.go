@@ -47,7 +47,7 @@ func (c *contents) add(index int, w *workload.Workload, store *workload.Store, r
 		p := w.Prompts.Prompt(index)
 		h.WriteString(p.Text)
 		for _, m := range p.Messages {
-			h.WriteString(m.Role + "\x00" + m.Content + "\x00")
+			h.WriteString(m.Role + "\x00" + m.Content + "\x00" + string(m.Raw)) // which has the pictures
 		}
 		binary.Write(&h, binary.LittleEndian, p.IDs) // a hash accepts everything
 	default:

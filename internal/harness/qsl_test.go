@@ -366,12 +366,13 @@ func TestCopiesOfPromptsAreCounted(t *testing.T) {
 	}
 	list := promptList{list: []backend.Prompt{
 		{IDs: []int32{1, 2}}, {IDs: []int32{1, 2}, MaxTokens: 9}, {IDs: []int32{2, 1}}, {Text: "a"}, {Text: "a", Told: 3}, said("user", "a"), said("user", "a"), said("user", "b"),
+		{Messages: []backend.Message{{Role: "user", Content: "a", Raw: []byte(`{"picture": 1}`)}}}, {Messages: []backend.Message{{Role: "user", Content: "a", Raw: []byte(`{"picture": 2}`)}}},
 	}}
 	w := &workload.Workload{Samples: len(list.list), Prompts: list}
 	q := &qsl{workload: w, freeMemory: func() uint64 { return 0 }, idle: func() bool { return true }, use: func(*workload.Store) error { return nil }}
-	testenv.Must(t, q.LoadSamplesToRAM(t.Context(), []loadgen.QuerySampleIndex{0, 1, 2, 3, 4, 5, 6, 7}))
-	if seen, distinct := q.contents.count(); seen != 8 || distinct != 5 {
-		t.Errorf("%d distinct of %d, want 5 of 8", distinct, seen)
+	testenv.Must(t, q.LoadSamplesToRAM(t.Context(), []loadgen.QuerySampleIndex{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}))
+	if seen, distinct := q.contents.count(); seen != 10 || distinct != 7 {
+		t.Errorf("%d distinct of %d, want 7 of 10", distinct, seen)
 	}
 }
 

@@ -479,13 +479,18 @@ func nameIn(round *rounds.Round, m workload.Model) (string, bool) {
 	return "", false
 }
 
-// required are the scenarios without which the category has no result of the benchmark.
+// required are the scenarios without which the category has no result of the benchmark. Of Server and Interactive it is Server where either
+// is enough.
 func required(round *rounds.Round, name, category string) []string {
 	m := round.Models[name]
 	if m == nil {
 		return nil
 	}
-	return rounds.InOrder(m.Required[category])
+	list := m.Required[category]
+	if m.WantsServer(category) && !slices.Contains(list, "Server") && !slices.Contains(list, "Interactive") {
+		list = append(slices.Clone(list), "Server")
+	}
+	return rounds.InOrder(list)
 }
 
 // An Estimate says how long the planned steps take. The time to make built-in models and data,

@@ -135,6 +135,21 @@ func TestStepNames(t *testing.T) {
 	}
 }
 
+// Of Server and Interactive the checker of v6.1 wants one: the suite runs Server.
+func TestServerOrInteractive(t *testing.T) {
+	for version, want := range map[string]string{"v6.0": "Server Offline", "v6.1": "Server Offline"} {
+		round, err := rounds.Find(version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, model := range []string{"qwen3-vl-235b-a22b", "llama3.1-8b"} {
+			if got := strings.Join(required(round, model, "datacenter"), " "); got != want {
+				t.Errorf("%s, %s: %s, want %s", version, model, got, want)
+			}
+		}
+	}
+}
+
 func TestModelsOfServers(t *testing.T) {
 	const text = "accuracy: none\nbenchmarks:\n  - {model: gpt-oss-120b, scenarios: [Offline]}\n"
 	if p := mustPlan(t, text, Request{}); p.Steps[0].State != Unsupported {

@@ -271,6 +271,12 @@ func (m *Model) Has(scenario string) bool {
 	})
 }
 
+// WantsServer reports whether the checker wants Server or Interactive of a kind of systems, which of them is free.
+func (m *Model) WantsServer(category string) bool {
+	optional := m.Optional[category]
+	return slices.Contains(optional, "Server") && slices.Contains(optional, "Interactive")
+}
+
 var scenarios = []string{"SingleStream", "MultiStream", "Server", "Offline", "Interactive"}
 
 // Scenario returns the scenario that a folder names, in any case, or "".

@@ -259,12 +259,11 @@ func (l *loader) checkScenarios(own *findings, j job, folder string, have []stri
 				wanted: strings.Join(required, ", ")})
 		}
 	}
-	optional := m.Optional[kind]
-	if contains(optional, "Interactive") && contains(optional, "Server") && !contains(have, "Interactive") && !contains(have, "Server") {
+	if m.WantsServer(kind) && !contains(have, "Interactive") && !contains(have, "Server") {
 		own.fail("scenario-missing", problem{path: folder, message: "Interactive and Server are both missing", found: strings.Join(have, ", "),
 			wanted: "one of the two, or both"})
 	}
-	allowed := slices.Concat(required, optional)
+	allowed := slices.Concat(required, m.Optional[kind])
 	for _, s := range have {
 		if !contains(allowed, s) {
 			own.fail("scenario-unknown",
