@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"time"
 
@@ -144,7 +143,7 @@ func (r *run) afterCancelled(ctx context.Context) (took time.Duration, still flo
 	for {
 		still = -1
 		for _, g := range r.cfg.Gauges {
-			if v := g.Read(); g.Server != "" && strings.HasPrefix(g.Name, "running") && v >= 0 {
+			if v := g.Read(); g.Running && v >= 0 {
 				still = max(still, 0) + v
 			}
 		}

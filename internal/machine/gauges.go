@@ -14,6 +14,8 @@ type Gauge struct {
 	Name   string
 	Unit   string
 	Server string // that tells it; empty: this machine
+	// Running says that it is how many requests the server answers now.
+	Running bool
 	// Read returns the present value, or the mean since the last call; NaN: not known.
 	Read func() float64
 }

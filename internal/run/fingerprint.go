@@ -5,12 +5,15 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
 	"runtime"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	v1 "github.com/go-json-experiment/json/v1"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/harness"
@@ -125,9 +128,14 @@ func (p *Prepared) dataFingerprint(ctx context.Context) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-// digest is a short name of values that JSON can hold.
+// digested is how values are written whose digest names them.
+var digested = json.JoinOptions(json.OmitZeroStructFields(true), json.Deterministic(true), v1.FormatDurationAsNano(true),
+	jsontext.AllowInvalidUTF8(true)) // names of files have any bytes
+
+// digest is a short name of values that JSON can hold. Fields that are zero are left out, so that a field of a newer build changes it only
+// where it has a value.
 func digest(values ...any) string {
-	text, err := json.Marshal(values)
+	text, err := json.Marshal(values, digested)
 	if err != nil {
 		text = fmt.Appendf(nil, "%+v", values)
 	}

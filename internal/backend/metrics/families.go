@@ -19,10 +19,12 @@ type figure struct {
 	// value of a label behind it: name{value}. The first that a server has is taken.
 	names []string
 	of    []string // of share: the families of the whole
+
+	running bool // it is how many requests the server answers now
 }
 
 var figures = []figure{
-	{name: "running", unit: "requests", kind: level, names: []string{
+	{name: "running", unit: "requests", kind: level, running: true, names: []string{
 		"vllm:num_requests_running", "sglang:num_running_reqs", "tgi_batch_current_size", "llamacpp:requests_processing",
 		"nv_trt_llm_request_metrics{active}",
 	}},

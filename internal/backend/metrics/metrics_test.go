@@ -96,8 +96,8 @@ func TestFiguresOfAServer(t *testing.T) {
 		got := map[string]float64{}
 		for _, g := range gauges {
 			got[g.Name] = g.Read()
-			if g.Server != "a:1" {
-				t.Errorf("%s is of %q", g.Name, g.Server)
+			if g.Server != "a:1" || g.Running != (g.Name == "running") {
+				t.Errorf("%s is of %q, %v", g.Name, g.Server, g.Running)
 			}
 		}
 		if diff := cmp.Diff(map[string]float64{"running": 3, "preemptions": 1, "hits of the prefix cache": 25, "GPU busy": 60}, got); diff != "" {

@@ -33,7 +33,7 @@ func Of(endpoint string) string {
 	if err != nil || u.Host == "" {
 		return ""
 	}
-	for _, route := range []string{"/chat/completions", "/completions", "/v1"} {
+	for _, route := range []string{"/chat/completions", "/completions", "/embeddings", "/rerank", "/v1"} {
 		u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), route)
 	}
 	u.User, u.RawQuery = nil, ""
@@ -170,7 +170,7 @@ func (w *Watcher) Gauges() (list []machine.Gauge) {
 			if len(w.sources) > 1 {
 				label += ", " + s.name
 			}
-			list = append(list, machine.Gauge{Name: label, Unit: f.unit, Server: s.name, Read: s.reader(f.kind, name, of)})
+			list = append(list, machine.Gauge{Name: label, Unit: f.unit, Server: s.name, Running: f.running, Read: s.reader(f.kind, name, of)})
 		}
 	}
 	return list
