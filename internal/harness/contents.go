@@ -34,6 +34,9 @@ func (c *contents) add(index int, w *workload.Workload, store *workload.Store, r
 	switch {
 	case w.Row != nil:
 		for _, t := range store.Row(row) {
+			for _, text := range t.Strings() {
+				h.WriteString(text + "\x00")
+			}
 			data := t.Bytes()
 			if len(data) <= wholeRow {
 				h.Write(data)

@@ -113,6 +113,9 @@ func (i *input) make(kind string, place int, length int64) (fill func(int, tenso
 	}
 	seeded := fmt.Sprintf(", seed %d", seed)
 	switch {
+	case i.Type == tensor.String:
+		return nil, "", userinput.Errorf(inputOption, "input %[1]s has texts, which are not made up: give %[1]s=FILE.txt (one in each line), "+
+			"%[1]s=FILE.npy, or a folder of data that has %[2]s.txt or %[2]s.npy", i.Name, plainName(i.Name))
 	case kind == "length" && length > 0 && !float:
 		if has(i.Name, "seqlens_k") { // GroupQueryAttention counts one less
 			length--

@@ -34,10 +34,14 @@ type content struct {
 // readData finds what there is for the inputs: arrays of --input, and the arrays or images of the folder.
 func (in *inputs) readData(count int, outputs []backend.Port) error {
 	for _, i := range in.list {
-		if !strings.HasSuffix(i.option, ".npy") {
+		read := readArray
+		switch {
+		case i.Type == tensor.String && strings.HasSuffix(i.option, textEnding):
+			read = readLines
+		case !strings.HasSuffix(i.option, ".npy"):
 			continue
 		}
-		array, err := readArray(i.option)
+		array, err := read(i.option)
 		if err != nil {
 			return userinput.Wrap(inputOption, err)
 		}
@@ -47,6 +51,9 @@ func (in *inputs) readData(count int, outputs []backend.Port) error {
 		return nil
 	}
 	found, err := readArrays(in.dir)
+	if err == nil {
+		found, err = in.addLines(found)
+	}
 	if err != nil {
 		return err
 	}
@@ -64,6 +71,51 @@ func (in *inputs) readData(count int, outputs []backend.Port) error {
 		in.images, err = dataset.OpenFolder(in.dir, dataset.Options{Count: count})
 	}
 	return err
+}
+
+// addLines adds the texts of inputs that have no array in the folder: a file NAME.txt with a line for each.
+func (in *inputs) addLines(found map[string][]tensor.Tensor) (map[string][]tensor.Tensor, error) {
+	for _, i := range in.list {
+		name := plainName(i.Name)
+		path := filepath.Join(in.dir, name+textEnding)
+		if i.Type != tensor.String || found[i.Name] != nil || found[name] != nil || !fileio.Exists(path) {
+			continue
+		}
+		lines, err := readLines(path)
+		if err != nil {
+			return nil, err
+		}
+		if found == nil {
+			found = map[string][]tensor.Tensor{}
+		}
+		found[name] = []tensor.Tensor{lines}
+		if in.lines == nil {
+			in.lines = map[string]bool{}
+		}
+		in.lines[name] = true
+	}
+	return found, nil
+}
+
+const (
+	textEnding = ".txt"
+	maxTexts   = 1 << 30 // bytes of a file of texts
+)
+
+// readLines reads the lines of a file, each a text.
+func readLines(path string) (tensor.Tensor, error) {
+	data, err := fileio.ReadFile(path, maxTexts)
+	if err != nil {
+		return tensor.Tensor{}, err
+	}
+	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	for k := range lines {
+		lines[k] = strings.TrimSuffix(lines[k], "\r")
+	}
+	if len(data) == 0 {
+		return tensor.Tensor{}, fmt.Errorf("%s is empty: must have a text in each line", path)
+	}
+	return tensor.OfStrings(lines, int64(len(lines))), nil
 }
 
 // takeExpected takes the expected outputs out of the arrays of the folder.
@@ -100,6 +152,9 @@ func (in *inputs) takeArrays(found map[string][]tensor.Tensor) error {
 		for _, name := range []string{i.Name, plainName(i.Name)} {
 			if arrays, ok := found[name]; ok && i.option == "" {
 				i.arrays, i.from = arrays, filepath.Join(in.dir, name+".npy")
+				if in.lines[name] {
+					i.from = filepath.Join(in.dir, name+textEnding)
+				}
 				used++
 				break
 			}
@@ -229,11 +284,11 @@ func readArray(path string) (t tensor.Tensor, err error) {
 
 // decodeArray reads an array of a file of so many bytes.
 func decodeArray(from io.Reader, size int64) (tensor.Tensor, error) {
-	r, err := npy.NewReader(from)
+	r, err := npy.NewTextReader(from)
 	if err != nil {
 		return tensor.Tensor{}, err
 	}
-	if bytes := r.Shape.Len() * int64(r.Type.Size()); bytes > size {
+	if bytes := r.Bytes(); bytes > size {
 		return tensor.Tensor{}, fmt.Errorf("the array %v%v has %d bytes, the file %d", r.Type, r.Shape, bytes, size)
 	}
 	t := tensor.New(r.Type, r.Shape...)
@@ -244,6 +299,9 @@ func decodeArray(from io.Reader, size int64) (tensor.Tensor, error) {
 func (in *inputs) rowsOf(i *input) (rows []tensor.Tensor, err error) {
 	sample := i.Shape[in.begin():]
 	for _, t := range i.arrays {
+		if t, err = in.fold(i, t, sample); err != nil {
+			return nil, err
+		}
 		if len(t.Shape) == len(sample) && fits(sample, t.Shape) {
 			if err := in.checkWhole(i, t); err != nil {
 				return nil, err
@@ -266,6 +324,27 @@ func (in *inputs) rowsOf(i *input) (rows []tensor.Tensor, err error) {
 		return nil, fmt.Errorf("%s: samples have the shapes %v and %v, expected one: fill them up", i.from, first, rows[other].Shape)
 	}
 	return rows, nil
+}
+
+// fold gives the lines of a file of texts the shape of samples, of which each may have several.
+func (in *inputs) fold(i *input, t tensor.Tensor, sample tensor.Shape) (tensor.Tensor, error) {
+	if t.Type != tensor.String || len(t.Shape) != 1 || len(sample) == 0 {
+		return t, nil
+	}
+	one := slices.Clone(sample)
+	for k := range one {
+		if one[k] < 0 {
+			one[k] = 1
+		}
+	}
+	if len(i.told) >= len(one) {
+		one = slices.Clone(i.told[len(i.told)-len(one):])
+	}
+	n := one.Len()
+	if n < 1 || t.Shape[0]%n != 0 {
+		return t, fmt.Errorf("%s has %d texts, and a sample of input %s%s has %d: must be a multiple", i.from, t.Shape[0], i.Name, axesText(i.Port), n)
+	}
+	return t.Reshape(append(tensor.Shape{t.Shape[0] / n}, one...)...), nil
 }
 
 // checkWhole refuses an array that is one sample of several rows, in a model whose first axes are free, only differ, and may each be a
@@ -330,6 +409,7 @@ func contentOf(rows []tensor.Tensor, from string) *content {
 				return err
 			}
 			copy(dst.Bytes(), t.Bytes())
+			copy(dst.Strings(), t.Strings())
 			return nil
 		}, nil
 	}}
@@ -339,6 +419,9 @@ func contentOf(rows []tensor.Tensor, from string) *content {
 func converted(t tensor.Tensor, d tensor.DType) (tensor.Tensor, error) {
 	if t.Type == d {
 		return t, nil
+	}
+	if t.Type == tensor.String || d == tensor.String {
+		return t, fmt.Errorf("the array has %v, the input takes %v", t.Type, d)
 	}
 	to := tensor.New(d, t.Shape...)
 	if singlepass.IsFloat(t.Type) && singlepass.IsFloat(d) {

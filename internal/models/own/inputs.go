@@ -29,6 +29,7 @@ type inputs struct {
 	dir      string          // of the data; empty: none
 	labels   []int64         // of the samples; nil: none
 	expected []*expected     // outputs
+	lines    map[string]bool // arrays of the folder that are lines of a file of texts
 	images   *dataset.Folder // nil: no image is read
 	pipeline string          // of the images, in the key of their cache
 
@@ -57,11 +58,11 @@ type input struct {
 	fill    func(index int, dst tensor.Tensor) error
 }
 
-// openInputs finds the shape and the content of each input.
-func openInputs(s workload.Setup, ports, outputs []backend.Port) (*inputs, error) {
+// openInputs finds the shape and the content of each input. Texts are inputs of servers only.
+func openInputs(s workload.Setup, ports, outputs []backend.Port, texts bool) (*inputs, error) {
 	in := &inputs{dir: s.DatasetDir}
 	for _, stage := range []func() error{
-		func() error { return in.add(ports) },
+		func() error { return in.add(ports, texts) },
 		func() error { in.readGraph(s.ModelPath); return nil },
 		func() error { return in.readOptions(s.Options) },
 		func() error { return in.readData(s.Count, outputs) },
@@ -79,12 +80,12 @@ func openInputs(s workload.Setup, ports, outputs []backend.Port) (*inputs, error
 }
 
 // add adds the inputs of the model, all of which can be made or read.
-func (in *inputs) add(ports []backend.Port) error {
+func (in *inputs) add(ports []backend.Port, texts bool) error {
 	for _, p := range ports {
 		switch {
 		case p.Other != "":
 			return fmt.Errorf("input %s of the model is a %s, which cannot be made or read: only tensors can", p.Name, p.Other)
-		case p.Type == tensor.String:
+		case p.Type == tensor.String && !texts:
 			return fmt.Errorf("input %s of the model has texts, which cannot be made or read: use a model that takes their tokens", p.Name)
 		}
 		in.list = append(in.list, &input{Port: p})

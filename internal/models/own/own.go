@@ -67,14 +67,16 @@ func IsFileName(name string) bool {
 }
 
 // Model is the workload of a model file.
-func Model(path string) workload.Model { return named(Name(path), open) }
+func Model(path string) workload.Model {
+	return named(Name(path), func(s workload.Setup) (*workload.Workload, error) { return open(s, false) })
+}
 
 // Served is the workload of a model of a server, by its name there. The file, if there is one here, says more about its inputs than the
 // server does. The name of the workload is none of a benchmark.
 func Served(name, file string) workload.Model {
 	return named(keyName(name)+"@server", func(s workload.Setup) (*workload.Workload, error) {
 		s.ModelPath = file
-		return open(s)
+		return open(s, true)
 	})
 }
 
@@ -93,7 +95,7 @@ func named(name string, open func(workload.Setup) (*workload.Workload, error)) w
 // Options say how own models are fed and read.
 func Options() []workload.Option {
 	return []workload.Option{
-		{Name: inputOption, Kind: workload.List, Help: "own models: content of an input, as NAME=normal, uniform, zeros, ones, ids, a number or FILE.npy (repeatable; default: by type and name)"},
+		{Name: inputOption, Kind: workload.List, Help: "own models: content of an input, as NAME=normal, uniform, zeros, ones, ids, a number or FILE.npy (texts of servers' models: FILE.txt too; repeatable; default: by type and name)"},
 		{Name: shapeOption, Kind: workload.List, Help: "own models: shape of an input with free axes, as NAME=1x3x640x640 (repeatable; default: a guess, which is printed)"},
 		{Name: layoutOption, Help: "order of the image axes, NCHW or NHWC (default: the model's own)", Choices: []string{nchw, nhwc}},
 		{Name: processOption, Help: "name of the pre-processing, perhaps with changes: NAME,KEY=VALUE,… (default: the model's own)"},
@@ -106,7 +108,8 @@ func offset() workload.Option {
 	return workload.Option{Name: offsetOption, Kind: workload.Integer, Help: "what to add to the model's class to get the label (default: inferred)"}
 }
 
-func open(s workload.Setup) (*workload.Workload, error) {
+// open opens a model whose inputs may be texts, where the engine takes them.
+func open(s workload.Setup, texts bool) (*workload.Workload, error) {
 	ports := s.Ports[workload.Only]
 	outputs, names, err := chosen(ports.Outputs, s.Options[outputOption])
 	if err != nil {
@@ -115,7 +118,7 @@ func open(s workload.Setup) (*workload.Workload, error) {
 	if s.DatasetDir != "" && dataset.HasCOCO(s.DatasetDir) && slices.ContainsFunc(outputs, vision.IsYOLO) {
 		return vision.OpenYOLO(s)
 	}
-	in, err := openInputs(s, ports.Inputs, outputs)
+	in, err := openInputs(s, ports.Inputs, outputs, texts)
 	if err != nil {
 		return nil, err
 	}

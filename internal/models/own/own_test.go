@@ -389,3 +389,54 @@ func TestYOLOTakesCOCO(t *testing.T) {
 		t.Errorf("%+v, %v", score, err)
 	}
 }
+
+// Texts are inputs of servers' models: lines of a file, or arrays.
+func TestTexts(t *testing.T) {
+	path := file(t, "text:s:N,1 pair:s:N,2 k:i:N,1", "y:f:N,1")
+	const bytesOf3 = "\x93NUMPY\x01\x00\x38\x00{'descr': '|S2', 'fortran_order': False, 'shape': (3,)}\nab\x00\x00cd"
+	for _, c := range []struct {
+		name    string
+		files   map[string]string
+		options []string
+		want    [][]string // texts of each sample
+		err     string
+	}{
+		{name: "lines", files: map[string]string{"text.txt": "one\r\n\ntwo\n", "pair.txt": "a\nb\nc\nd\ne\nf"}, want: [][]string{{"one", "a", "b"}, {"", "c", "d"}, {"two", "e", "f"}}},
+		{name: "an array", files: map[string]string{"text.npy": bytesOf3, "pair.txt": "a\nb\nc\nd\ne\nf"}, want: [][]string{{"ab", "a", "b"}, {"", "c", "d"}, {"cd", "e", "f"}}},
+		{name: "a file", files: map[string]string{"text.txt": "x\ny", "other.txt": "a\nb\nc\nd"}, options: []string{"input pair=DIR/other.txt"}, want: [][]string{{"x", "a", "b"}, {"y", "c", "d"}}},
+		{name: "no texts", files: map[string]string{"text.txt": "x\ny"}, err: "input pair has texts … pair=FILE.txt … pair.npy"},
+		{name: "half a sample", files: map[string]string{"text.txt": "x", "pair.txt": "a\nb\nc"}, err: "pair.txt … 3 texts … has 2"},
+		{name: "fewer", files: map[string]string{"text.txt": "x", "pair.txt": "a\nb\nc\nd"}, err: "pair.txt has 2 samples … 1"},
+		{name: "nothing", files: map[string]string{"text.txt": "", "pair.txt": "a"}, err: "text.txt is empty"},
+		{name: "texts for a number", files: map[string]string{"text.txt": "x\ny\nz", "pair.txt": "a\nb\nc\nd\ne\nf", "k.npy": bytesOf3}, err: "k.npy"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			testenv.Tree(t, dir, c.files)
+			for i := range c.options {
+				c.options[i] = strings.ReplaceAll(c.options[i], "DIR", dir)
+			}
+			w, err := Served("my", path).Open(setupOf(t, path, dir, c.options...))
+			if c.err != "" {
+				if !testenv.Names(err, c.err) {
+					t.Fatalf("error %v, want %q", err, c.err)
+				}
+				return
+			}
+			testenv.Must(t, err)
+			store, err := workload.NewStore(w.Samples, w.Row)
+			testenv.Must(t, err)
+			defer store.Close()
+			for k, want := range c.want {
+				row := store.Row(k)
+				testenv.Must(t, w.Prepare(k, row))
+				if got := slices.Concat(row[0].Strings(), row[1].Strings()); !slices.Equal(got, want) {
+					t.Errorf("sample %d has %q, want %q", k, got, want)
+				}
+			}
+			if w.Samples != len(c.want) {
+				t.Errorf("%d samples, want %d", w.Samples, len(c.want))
+			}
+		})
+	}
+}

@@ -262,6 +262,12 @@ func (p *Predictor) window(w window) ([]backend.Value, error) {
 // is filled up with its last row.
 func (p *Predictor) gather(items []workload.Item, n int) {
 	for k := range p.buffer {
+		if p.buffer[k].Type == tensor.String {
+			for i := range n {
+				copy(p.buffer[k].Rows(i, 1).Strings(), p.store.Slot(k, items[min(i, len(items)-1)].Row, 1).Strings())
+			}
+			continue
+		}
 		mem := p.buffer[k].Bytes()
 		size := len(mem) / p.batch
 		for i := range n {

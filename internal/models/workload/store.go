@@ -64,10 +64,17 @@ func newColumn(rows int, slot func(i int) Slot) (c column, free func() error, er
 		if n < 0 {
 			return c, nil, fmt.Errorf("sample %d: %v is more than any memory", i, s)
 		}
-		if total += n*int64(max(s.Type.Size(), 1)) + alignment; total > maxBytes { // hostmem refuses strings, which have no size
+		if total += n*int64(max(s.Type.Size(), 1)) + alignment; total > maxBytes {
 			return c, nil, fmt.Errorf("sample %d: up to %v it is more than any memory", i, s)
 		}
 		same = same && slices.Equal(s.Shape, first.Shape)
+	}
+	if first.Type == tensor.String { // in Go's memory: texts are of any length
+		if !same {
+			return c, nil, errors.New("samples have different numbers of texts: must be the same for all")
+		}
+		c.all = tensor.New(tensor.String, append([]int64{int64(rows)}, first.Shape...)...)
+		return c, func() error { return nil }, nil
 	}
 	if same {
 		c.all, free, err = hostmem.New(first.Type, append([]int64{int64(rows)}, first.Shape...)...)
@@ -131,7 +138,7 @@ func (s *Store) Batch(first, n int) []tensor.Tensor {
 	return batch
 }
 
-// RowBytes is the memory of a row of a slot. Unlike Slot it allocates nothing.
+// RowBytes is the memory of a row of a slot; none for texts. Unlike Slot it allocates nothing.
 func (s *Store) RowBytes(slot, row int) []byte {
 	c := &s.slots[slot]
 	mem := c.all.Bytes()

@@ -4,6 +4,7 @@ package oiptest
 import (
 	"context"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -113,3 +114,61 @@ func (j *job) Run(ctx context.Context) ([]protocol.Spec, []tensor.Tensor, error)
 }
 
 func (j *job) End() { j.model.busy.Add(-1) }
+
+// Lengths is a model that counts the bytes of texts: x BYTES[? 2] becomes n INT64[? 2].
+type Lengths struct {
+	Name string
+	Rows atomic.Int64 // in the largest request
+	Seen sync.Map     // rows that were asked, by their texts with a bar between
+}
+
+// Metadata implements oipserver.Model.
+func (l *Lengths) Metadata() *protocol.ModelMetadata {
+	return &protocol.ModelMetadata{Name: l.Name, Platform: "test", Inputs: []protocol.Port{{Name: "x", Datatype: "BYTES", Shape: []int64{-1, 2}}},
+		Outputs: []protocol.Port{{Name: "n", Datatype: "INT64", Shape: []int64{-1, 2}}}}
+}
+
+// Ready implements oipserver.Model.
+func (*Lengths) Ready() bool { return true }
+
+// Statistics implements oipserver.Model.
+func (l *Lengths) Statistics() protocol.ModelStatistics {
+	return protocol.ModelStatistics{Name: l.Name}
+}
+
+// MaxBytes implements oipserver.Model.
+func (*Lengths) MaxBytes() int64 { return 1 << 20 }
+
+// Begin implements oipserver.Model.
+func (l *Lengths) Begin(*protocol.Head) (oipserver.Job, error) { return &lengthsJob{model: l}, nil }
+
+type lengthsJob struct {
+	model *Lengths
+	in    tensor.Tensor
+}
+
+func (j *lengthsJob) Place(_ int, s protocol.Spec) (tensor.Tensor, error) {
+	if s.Type != tensor.String || len(s.Shape) != 2 || s.Shape[1] != 2 || s.Shape[0] > 8 {
+		return tensor.Tensor{}, protocol.Errorf(protocol.InvalidArgument, "expected BYTES[? 2], at most 8 rows")
+	}
+	j.in = tensor.New(s.Type, s.Shape...)
+	return j.in, nil
+}
+
+func (j *lengthsJob) Run(context.Context) ([]protocol.Spec, []tensor.Tensor, error) {
+	rows := j.in.Shape[0]
+	for n := j.model.Rows.Load(); rows > n && !j.model.Rows.CompareAndSwap(n, rows); {
+		n = j.model.Rows.Load()
+	}
+	var counts []int64
+	for row := range slices.Chunk(j.in.Strings(), 2) {
+		j.model.Seen.Store(row[0]+"|"+row[1], true)
+	}
+	for _, text := range j.in.Strings() {
+		counts = append(counts, int64(len(text)))
+	}
+	out := tensor.Of(counts, j.in.Shape...)
+	return []protocol.Spec{{Name: "n", Type: out.Type, Shape: out.Shape}}, []tensor.Tensor{out}, nil
+}
+
+func (*lengthsJob) End() {}

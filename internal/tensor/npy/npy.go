@@ -1,10 +1,12 @@
 package npy
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -41,12 +43,21 @@ type Reader struct {
 	Shape   tensor.Shape
 	Swapped bool // the file is big-endian; Read reverses the bytes
 
-	r    io.Reader
-	left int64 // bytes not read yet
+	r       io.Reader
+	left    int64 // bytes not read yet
+	texts   bool  // arrays of texts are read
+	size    int   // of an element in bytes
+	unicode bool  // texts have four bytes a character
 }
 
-// NewReader reads the header of an array, and nothing beyond.
-func NewReader(r io.Reader) (*Reader, error) {
+// NewReader reads the header of an array of numbers, and nothing beyond.
+func NewReader(r io.Reader) (*Reader, error) { return newReader(r, false) }
+
+// NewTextReader is NewReader for arrays of numbers or texts. Texts are NumPy's S (bytes) and U (Unicode), whose elements all have the length of
+// the longest: zeros at their ends are no part of them.
+func NewTextReader(r io.Reader) (*Reader, error) { return newReader(r, true) }
+
+func newReader(r io.Reader, texts bool) (*Reader, error) {
 	var start [len(magic) + 2]byte
 	if _, err := io.ReadFull(r, start[:]); err != nil {
 		return nil, fmt.Errorf("reading the NumPy signature: %w", err)
@@ -74,7 +85,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 	if _, err := io.ReadFull(r, text); err != nil {
 		return nil, fmt.Errorf("reading the header: %w", err)
 	}
-	a := &Reader{r: r}
+	a := &Reader{r: r, texts: texts}
 	if err := a.parse(string(text)); err != nil {
 		return nil, fmt.Errorf("header %q: %w", strings.TrimSpace(string(text)), err)
 	}
@@ -100,7 +111,12 @@ func (r *Reader) parse(text string) error {
 	}
 	for d, code := range codes {
 		if code == descr[2] {
-			r.Type = d
+			r.Type, r.size = d, d.Size()
+		}
+	}
+	if r.texts {
+		if err := r.parseText(descr[2]); err != nil {
+			return err
 		}
 	}
 	if r.Type == tensor.Invalid {
@@ -118,9 +134,34 @@ func (r *Reader) parse(text string) error {
 	if n < 0 {
 		return fmt.Errorf("shape %v is too large", r.Shape)
 	}
-	r.left = n * int64(r.Type.Size())
+	if n > math.MaxInt64/int64(r.size) {
+		return fmt.Errorf("shape %v is too large", r.Shape)
+	}
+	r.left = n * int64(r.size)
 	return nil
 }
+
+// parseText reads the type of texts: S5 has five bytes, U5 five characters.
+func (r *Reader) parseText(code string) error {
+	length, bytes := strings.CutPrefix(code, "S")
+	length, unicode := strings.CutPrefix(length, "U")
+	if bytes == unicode {
+		return nil
+	}
+	const longest = 1 << 24
+	n, err := strconv.Atoi(length)
+	if err != nil || n < 1 || n > longest {
+		return fmt.Errorf("element type %q: texts must be as long as 1 to %d", code, longest)
+	}
+	r.Type, r.size, r.unicode = tensor.String, n, unicode
+	if unicode {
+		r.size *= 4
+	}
+	return nil
+}
+
+// Bytes is how many bytes of the file the elements take that are not read yet.
+func (r *Reader) Bytes() int64 { return r.left }
 
 // Read fills dst, of any shape, with the array's next elements. It returns io.EOF if none are
 // left, and fails if dst holds more than are left or has another type.
@@ -128,7 +169,10 @@ func (r *Reader) Read(dst tensor.Tensor) error {
 	if dst.Type != r.Type {
 		return fmt.Errorf("array has elements of type %v, expected %v", r.Type, dst.Type)
 	}
-	mem, size := dst.Bytes(), r.Type.Size()
+	if r.Type == tensor.String {
+		return r.readTexts(dst.Strings())
+	}
+	mem, size := dst.Bytes(), r.size
 	if len(mem) > 0 && r.left == 0 {
 		return io.EOF
 	}
@@ -146,6 +190,40 @@ func (r *Reader) Read(dst tensor.Tensor) error {
 		for ; len(mem) > 0; mem = mem[size:] {
 			slices.Reverse(mem[:size])
 		}
+	}
+	return nil
+}
+
+// readTexts reads the next texts.
+func (r *Reader) readTexts(dst []string) error {
+	if len(dst) > 0 && r.left == 0 {
+		return io.EOF
+	}
+	if int64(len(dst)) > r.left/int64(r.size) {
+		return fmt.Errorf("array has %d elements left, expected %d", r.left/int64(r.size), len(dst))
+	}
+	var order binary.ByteOrder = binary.LittleEndian
+	if r.Swapped {
+		order = binary.BigEndian
+	}
+	element := make([]byte, r.size)
+	for i := range dst {
+		if _, err := io.ReadFull(r.r, element); err != nil {
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return fmt.Errorf("reading text %d of %v: %w", i, r.Shape, err)
+		}
+		r.left -= int64(r.size)
+		if !r.unicode {
+			dst[i] = string(bytes.TrimRight(element, "\x00"))
+			continue
+		}
+		var text strings.Builder
+		for at := 0; at < len(element); at += 4 {
+			text.WriteRune(rune(order.Uint32(element[at:]))) // what is no character becomes U+FFFD
+		}
+		dst[i] = strings.TrimRight(text.String(), "\x00")
 	}
 	return nil
 }

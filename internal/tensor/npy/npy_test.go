@@ -19,6 +19,7 @@ type sample struct {
 	Name, DType string
 	Shape       tensor.Shape
 	File, Bytes []byte
+	Texts       []string
 }
 
 // readAll reads a whole array from the bytes of a file.
@@ -49,6 +50,30 @@ func TestReadAndWriteAsNumPy(t *testing.T) {
 		var written bytes.Buffer
 		if err := Write(&written, got); err != nil || !bytes.Equal(written.Bytes(), s.File) {
 			t.Errorf("%s: Write gives %q, %v, want %q", s.Name, written.Bytes(), err, s.File)
+		}
+	}
+}
+
+// Texts as NumPy writes them: bytes and Unicode, of either byte order.
+func TestReadTexts(t *testing.T) {
+	for _, s := range testenv.JSON[[]sample](t, "testdata/texts.json") {
+		r, err := NewTextReader(bytes.NewReader(s.File))
+		testenv.Must(t, err)
+		got := tensor.New(r.Type, r.Shape...)
+		testenv.Must(t, r.Read(got))
+		if !slices.Equal(got.Strings(), s.Texts) || !slices.Equal(got.Shape, s.Shape) || r.Bytes() != 0 {
+			t.Errorf("%s: %v %q, want %v %q", s.Name, got.Shape, got.Strings(), s.Shape, s.Texts)
+		}
+		if err := r.Read(tensor.New(tensor.String, 1)); !errors.Is(err, io.EOF) {
+			t.Errorf("%s: behind the last text: %v", s.Name, err)
+		}
+		r, err = NewTextReader(bytes.NewReader(s.File[:len(s.File)-1]))
+		testenv.Must(t, err)
+		if err := r.Read(got); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%s: of a file that is cut off: %v", s.Name, err)
+		}
+		if _, err := NewReader(bytes.NewReader(s.File)); !testenv.Names(err, "element type") {
+			t.Errorf("%s: as numbers: %v", s.Name, err)
 		}
 	}
 }
@@ -165,6 +190,12 @@ func FuzzRead(f *testing.F) {
 		f.Add(s.File)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
+		if r, err := NewTextReader(bytes.NewReader(data)); err == nil && r.Type == tensor.String && r.Bytes() <= int64(len(data)) {
+			texts := tensor.New(tensor.String, r.Shape...)
+			if err := r.Read(texts); err == nil && r.Bytes() != 0 {
+				t.Errorf("%d bytes are left of %v", r.Bytes(), texts)
+			}
+		}
 		a, err := readAll(data)
 		if err != nil || len(a.Shape) > 64 { // NumPy's limit
 			return

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes numpy.json, refused.json and headers.json: arrays as NumPy writes them. Needs NumPy (1.24.2).
+"""Writes numpy.json, refused.json, headers.json and texts.json: arrays as NumPy writes them. Needs NumPy (1.24.2).
 
     make_numpy.py           # compare with what is here
     make_numpy.py --write   # and write it
@@ -54,6 +54,18 @@ def refused():
         yield {"name": name, "file": written(array)}
 
 
+def texts():
+    for name, array in (
+        ("bytes", np.array([b"ab", b"", b"longer", b"z"])),
+        ("Unicode", np.array([["one", "zwei\u00e9"], ["\u4e09", "\U0001f600 !"]])),
+        ("big-endian Unicode", np.array(["b\u00e9", "a"], ">U4")),
+        ("zeros inside", np.array([b"a\0b", b"c"])),
+        ("a scalar text", np.array("alone")),
+    ):
+        words = [t if isinstance(t, str) else t.decode("latin-1") for t in array.reshape(-1).tolist()]
+        yield {"name": name, "shape": list(array.shape), "file": written(array), "texts": words}
+
+
 def headers():
     """Headers of shapes whose arrays no memory holds: the text before the elements follows from the shape alone."""
     rng = random.Random(4)
@@ -71,7 +83,7 @@ def headers():
 
 def main():
     write, failed = "--write" in sys.argv, False
-    for name, made in (("numpy.json", arrays()), ("refused.json", refused()), ("headers.json", headers())):
+    for name, made in (("numpy.json", arrays()), ("refused.json", refused()), ("headers.json", headers()), ("texts.json", texts())):
         path, new = os.path.join(HERE, name), list(made)
         with open(path) as f:
             old = {c["name"]: c for c in json.load(f)}
