@@ -152,6 +152,7 @@ type Generated struct {
 	Answers  int64
 	Failures []Failures // the most frequent kinds first
 	Retries  int64      // requests that were sent again
+	Resent   int64      // sent again on a new connection: the server had closed one that was open before
 	// Answers that were given up here on purpose, and their pieces until then: they are in none of the other numbers.
 	Cancelled, CancelledPieces int64
 

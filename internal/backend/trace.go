@@ -24,6 +24,10 @@ type Trace struct {
 	Finish       string
 	Error        string // why it failed
 
+	// Of a turn of a conversation, whose other turns have traces of their own: when it was due and answered, and the tokens of its answer.
+	Due, Done time.Time
+	Tokens    int
+
 	// Pieces of the answer: how many microseconds each came after the one before, the first after sending, as variable-length
 	// integers: two bytes each, where an answer of a thousand tokens would need 8 kB. With NoPieces they are not kept.
 	pieces   []byte

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -10,7 +11,10 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/models/prompts"
 	"github.com/mlperf-go/mlperf/internal/report"
+	"github.com/mlperf-go/mlperf/internal/report/requests"
+	"github.com/mlperf-go/mlperf/internal/report/requests/requeststest"
 	"github.com/mlperf-go/mlperf/internal/serve/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // conversed is the result of conversations of three turns with a second between them, in fake time.
@@ -89,4 +93,49 @@ func TestLateTurns(t *testing.T) {
 			t.Errorf("%v: %q", c.turns, got)
 		}
 	}
+}
+
+// Each turn has a line, whose times are its own; the turns behind a failure have none.
+func TestTurnsOfEachRequest(t *testing.T) {
+	o := knownServer
+	o.Fault = func(n int) tokenserver.Fault {
+		if n == 50 {
+			return tokenserver.Stop
+		}
+		return tokenserver.None
+	}
+	dir := ""
+	conversed(t, o, loadgen.Server, func(cfg *Config) { cfg.EachRequest, dir = true, cfg.OutputDir }, func(r *report.Results, err error) {
+		of, failed := map[uint64][]requests.Request{}, 0
+		_, err = requeststest.Read(filepath.Join(dir, requests.FileName), func(q requests.Request) error { of[q.ID] = append(of[q.ID], q); return nil })
+		testenv.Must(t, err)
+		if len(of) != int(r.Performance.Queries) {
+			t.Errorf("%d conversations, %d in the file", r.Performance.Queries, len(of))
+		}
+		for id, list := range of {
+			for i, q := range list {
+				if q.Turn != i+1 || q.Sample != list[0].Sample || q.Attempts != 1 || *q.SentNS-q.DueNS > 2e3 || *q.SentNS < q.DueNS {
+					t.Fatalf("%d: turn %d is %+v", id, i+1, q)
+				}
+				if q.End == requests.Failed {
+					if failed++; i != len(list)-1 || q.DoneNS != nil || q.Error == "" {
+						t.Errorf("%d: the failure is %+v", id, q)
+					}
+					continue
+				}
+				if q.Tokens != 21 || len(q.PieceNS) != 21 || *q.FirstTokenNS != q.PieceNS[0] || q.PieceNS[0]-q.DueNS < int64(known) || q.End != "length" {
+					t.Fatalf("%d: turn %d is %+v", id, i+1, q)
+				}
+				if i > 0 && q.DueNS != *list[i-1].DoneNS+int64(time.Second) {
+					t.Errorf("%d: turn %d was due at %d, the answer before came at %d", id, i+1, q.DueNS, *list[i-1].DoneNS)
+				}
+			}
+			if last := list[len(list)-1]; last.End != requests.Failed && len(list) != 3 {
+				t.Errorf("%d: %d turns", id, len(list))
+			}
+		}
+		if failed != 1 {
+			t.Errorf("%d turns failed, want 1", failed)
+		}
+	})
 }

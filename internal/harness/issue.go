@@ -96,7 +96,7 @@ func (r *run) traffic(ctx context.Context, s loadgen.TestSettings, log loadgen.A
 	}
 	r.sut.tokens = s.UseTokenLatencies
 	if d, ok := r.sut.dispatcher(); ok && log != nil && (r.cfg.EachRequest || r.cfg.Cancels) {
-		d.traces = &traces{of: map[loadgen.ResponseID]*backend.Trace{}}
+		d.traces = &traces{of: map[loadgen.ResponseID][]*backend.Trace{}}
 	}
 	if r.raw != nil {
 		r.raw.made.Store(0)

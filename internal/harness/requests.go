@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,11 +18,11 @@ import (
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// traces keep what became of requests to servers, by the ids of their responses. Several goroutines use them. A nil one keeps
+// traces keep what became of requests to servers, by the ids of their responses: of a conversation, of each turn. Several goroutines use them. A nil one keeps
 // nothing.
 type traces struct {
 	mu   sync.Mutex
-	of   map[loadgen.ResponseID]*backend.Trace
+	of   map[loadgen.ResponseID][]*backend.Trace
 	size int // of the pieces of those that have ended
 }
 
@@ -36,7 +37,7 @@ func (t *traces) begin(id loadgen.ResponseID) *backend.Trace {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	one := &backend.Trace{NoPieces: t.size > mostPieces}
-	t.of[id] = one
+	t.of[id] = append(t.of[id], one)
 	return one
 }
 
@@ -47,7 +48,7 @@ func (t *traces) ended(id loadgen.ResponseID) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if one := t.of[id]; one != nil {
+	for _, one := range t.of[id] {
 		t.size += one.Size()
 	}
 }
@@ -73,8 +74,10 @@ func (r *run) writeRequests(test *loadgen.Result, dir string) (string, error) {
 	err := fileio.WriteIn(dir, requests.FileName, func(w io.Writer) error {
 		return requests.Write(io.MultiWriter(w, sum), header, func(yield func(requests.Request) error) (err error) {
 			one := func(s loadgen.SampleRecord) {
-				if err == nil {
-					err = yield(kept.request(s, began))
+				for _, q := range kept.requests(s, began) {
+					if err == nil {
+						err = yield(q)
+					}
 				}
 			}
 			test.EachAccuracySample(one)
@@ -90,8 +93,8 @@ func (r *run) writeRequests(test *loadgen.Result, dir string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// request is what became of a sample.
-func (t *traces) request(s loadgen.SampleRecord, began time.Time) requests.Request {
+// requests are what became of a sample: a request, or the turns of a conversation.
+func (t *traces) requests(s loadgen.SampleRecord, began time.Time) (list []requests.Request) {
 	known := func(d time.Duration) *int64 {
 		if d < 0 {
 			return nil
@@ -104,9 +107,27 @@ func (t *traces) request(s loadgen.SampleRecord, began time.Time) requests.Reque
 		q.End = requests.Unanswered
 	}
 	if t == nil || t.of[s.ID] == nil {
-		return q
+		return []requests.Request{q}
 	}
-	one := t.of[s.ID]
+	for i, one := range t.of[s.ID] {
+		list = append(list, requestOf(one, q, i+1, began))
+	}
+	return list
+}
+
+// requestOf adds to what is known of a sample what became of its request, or of the nth turn of its conversation.
+func requestOf(one *backend.Trace, q requests.Request, n int, began time.Time) requests.Request {
+	answered := q.DoneNS != nil
+	if !one.Due.IsZero() {
+		if q.Turn = n; n > 1 {
+			q.DueNS = int64(one.Due.Sub(began))
+		}
+		answered = !one.Done.IsZero()
+		q.Tokens, q.FirstTokenNS, q.DoneNS, q.End = int64(one.Tokens), nil, nil, requests.Unanswered
+		if answered {
+			q.DoneNS, q.End = new(int64(one.Done.Sub(began))), requests.Answered
+		}
+	}
 	q.Attempts, q.PromptTokens, q.CachedTokens = one.Attempts, one.PromptTokens, one.CachedTokens
 	if one.Attempts > 0 {
 		q.SentNS = new(int64(one.Sent.Sub(began)))
@@ -114,8 +135,11 @@ func (t *traces) request(s loadgen.SampleRecord, began time.Time) requests.Reque
 			q.PieceNS = append(q.PieceNS, *q.SentNS+int64(at))
 		}
 	}
+	if q.Turn > 0 && len(q.PieceNS) > 0 {
+		q.FirstTokenNS = &q.PieceNS[0]
+	}
 	switch {
-	case s.Completed >= 0 && one.Finish != "":
+	case answered && one.Finish != "":
 		q.End = userinput.Line(one.Finish)
 	case one.Error != "":
 		q.End, q.Error = requests.Failed, userinput.Line(one.Error)
@@ -130,8 +154,7 @@ func (r *run) cancelled() func(loadgen.ResponseID) bool {
 		return func(loadgen.ResponseID) bool { return false }
 	}
 	return func(id loadgen.ResponseID) bool {
-		one := d.traces.of[id]
-		return one != nil && one.Finish == backend.Cancelled
+		return slices.ContainsFunc(d.traces.of[id], func(one *backend.Trace) bool { return one.Finish == backend.Cancelled })
 	}
 }
 

@@ -189,7 +189,7 @@ func (r *run) generation(test *loadgen.Result) *report.Generation {
 	}
 	m := d.predictor.Measured()
 	g := &report.Generation{
-		Limit: int(d.limit), Most: m.Most, Answers: m.Answers, Retries: m.Retries, Pieces: m.Pieces, Tokens: m.Tokens, PromptTokens: m.PromptTotal,
+		Limit: int(d.limit), Most: m.Most, Answers: m.Answers, Retries: m.Retries, Resent: m.Resent, Pieces: m.Pieces, Tokens: m.Tokens, PromptTokens: m.PromptTotal,
 		CachedTokens: m.Cached, TokenCheck: new(report.TokenCheck(m.Check)), Prompts: m.Prompts, Distinct: m.Distinct,
 		Counted: m.Counted, Tokenized: m.Tokenized, Finished: m.Finished, Cores: r.cfg.ClientCores,
 		FirstTokenFromSendNS: spread(m.FirstToken), LatencyFromSendNS: spread(m.Whole),

@@ -512,6 +512,8 @@ type Generation struct {
 	Most    int64              `json:"most_under_way"`
 	Answers int64              `json:"answers"`
 	Retries int64              `json:"retries,omitempty"`
+	// Resent are requests that went out again on a new connection: the server had closed one that was open before.
+	Resent int64 `json:"resent,omitempty"`
 	// Cancelled are requests whose answers were given up on purpose; absent: none was.
 	Cancelled *Cancelled           `json:"cancelled,omitempty"`
 	Failures  []GenerationFailures `json:"failures,omitempty"`

@@ -525,6 +525,10 @@ func (e *Generation) Warnings() []string {
 	if h := e.HandoverNS; h != nil && h.P99 > lateHandover {
 		list = append(list, fmt.Sprintf("requests left the client late: %s after their issue at the 99th percentile", nanoseconds(h.P99)))
 	}
+	if e.Resent > 0 {
+		list = append(list, fmt.Sprintf("the server closed connections that were open: %s went out again on new ones, and latencies count from the first time",
+			units.Count(e.Resent, "request")))
+	}
 	if e.Retries > 0 {
 		list = append(list, fmt.Sprintf("%s failed and went out again: latencies count from the first time", units.Count(e.Retries, "request")))
 	}

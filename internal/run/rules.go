@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/backend/openai"
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
@@ -86,7 +87,7 @@ var serversModel = limitation.Limitation{ID: limitation.ServersModel}
 // judge compares the settings of a test with the rules. Each that makes the test easier is
 // a limitation, each that makes it harder, or that the division allows, a note. Made are those that differ from the defaults.
 func (r *Resolved) judge(s loadgen.TestSettings, made []report.Setting) (limitations report.Limitations, notes []string) {
-	if r.Request.ownModel() { // the rules have no settings for it
+	if r.Request.ownModel() || openai.IsTask(r.Request.Prompts.Route) { // the rules have no settings for it
 		return nil, r.source
 	}
 	list, err := r.Differences(s, r.division)

@@ -77,6 +77,14 @@ func (a *answer) begin() {
 	}
 }
 
+// resent counts a request that goes out again, because the server closed a connection that was open before.
+func (a *answer) resent() {
+	if a.trace != nil {
+		a.trace.Attempts++
+	}
+	a.session.stats.resent()
+}
+
 // end says once that the request is no longer outstanding.
 func (a *answer) end() {
 	if !a.ended {

@@ -37,7 +37,10 @@ type Config struct {
 	Exact       bool // answers are as long as their limit, where the server can do that
 	Concurrency int  // prompts under way at once, at most; 0: any number
 	Retries     int  // how often a prompt is sent again that failed before its first token
-	Warm        int  // connections to each server that are made before the first prompt
+	// Once sends no request again if the server closes a connection that was open before, and has not begun its answer. Otherwise it goes out
+	// on a new connection, once: servers close connections that they call alive (llama.cpp after each stream, vLLM after five idle seconds).
+	Once bool
+	Warm int // connections to each server that are made before the first prompt
 
 	// Cancel is the share of the requests of a test whose answers are given up CancelAfter sending, as users do who leave. Which
 	// ones follows from their number. Only requests that are traced (backend.Tracer) are given up.

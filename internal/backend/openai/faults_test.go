@@ -1,8 +1,10 @@
 package openai
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/serve/tokenserver"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 // Each fault fails its prompt, in time and by its name, and the next one is answered.
@@ -216,3 +219,64 @@ func TestFailuresDoNotShowTheKey(t *testing.T) {
 		})
 	}
 }
+
+// A server that closes a connection after each answer, and says that it keeps it alive, has each request sent again on a new connection, once.
+// One that answers no second request on any connection fails.
+func TestConnectionsThatAreClosed(t *testing.T) {
+	const body = "data: {\"choices\":[{\"text\":\"a\",\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
+	for _, c := range []struct {
+		once, dead bool
+		resent     int64
+		want       string
+	}{{resent: 1}, {once: true, want: "connection broken"}, {dead: true, resent: 1, want: "connection broken"}} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		testenv.Must(t, err)
+		t.Cleanup(func() { l.Close() })
+		var dead atomic.Bool
+		go func() {
+			for {
+				conn, err := l.Accept()
+				if err != nil {
+					return
+				}
+				go func() {
+					defer conn.Close()
+					in := bufio.NewReader(conn)
+					for prompts := 0; ; {
+						r, err := http.ReadRequest(in)
+						if err != nil {
+							return
+						}
+						_, _ = io.Copy(io.Discard, r.Body)
+						kind, text := "application/json", `{"data":[{"id":"m"}]}`
+						if r.Method == http.MethodPost {
+							if prompts++; prompts > 1 || dead.Load() {
+								return // without a word
+							}
+							kind, text = typeStream, body
+						}
+						fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nKeep-Alive: timeout=5, max=100\r\nContent-Length: %d\r\n\r\n%s", kind, len(text), text)
+					}
+				}()
+			}
+		}()
+		g, _, err := open(t, setup{Config: Config{URLs: []string{"http://" + l.Addr().String()}, Stream: true, Once: c.once}})
+		testenv.Must(t, err)
+		dead.Store(c.dead)
+		trace := &backend.Trace{}
+		err = g.Generate(t.Context(), &backend.Prompt{Text: "x"}, traced{trace}) // on the connection of the request before
+		if m := g.Measured(); m.Resent != c.resent || m.Retries != 0 || (err == nil) != (c.want == "") || err != nil && !contains(err, c.want) {
+			t.Errorf("%+v: %v, sent again %d times", c, err, m.Resent)
+		}
+		if trace.Attempts != 1+int(c.resent) {
+			t.Errorf("%+v: %d attempts", c, trace.Attempts)
+		}
+	}
+}
+
+// traced is a sink with a trace.
+type traced struct{ trace *backend.Trace }
+
+func (traced) First([]byte, []int32)   {}
+func (traced) Done(backend.Answer)     {}
+func (s traced) Trace() *backend.Trace { return s.trace }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"hash/maphash"
+	"io"
 	"math/rand/v2"
 	"mime"
 	"net/http"
@@ -140,6 +141,14 @@ func (s *session) try(ctx context.Context, a *answer, body []byte, givesUp bool)
 		request.Header["X-Session-ID"] = []string{a.prompt.Session} // as the client of mlcommons/endpoints writes it
 	}
 	a.begin()
+	if !s.config.Once {
+		request.Header["Idempotency-Key"] = []string{} // net/http may send it again, and sends no such header
+		body := request.GetBody
+		request.GetBody = func() (io.ReadCloser, error) {
+			a.resent()
+			return body()
+		}
+	}
 	if givesUp {
 		defer time.AfterFunc(s.config.CancelAfter, func() { cut(failf(kindGivenUp, "its answer was given up")) }).Stop()
 	}

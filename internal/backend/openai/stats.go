@@ -89,6 +89,12 @@ func (s *stats) retry() {
 	s.sums.Retries++
 }
 
+func (s *stats) resent() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sums.Resent++
+}
+
 // fail counts a failure, unless the test had ended.
 func (s *stats) fail(f *failure) {
 	if f.kind == kindEnded {

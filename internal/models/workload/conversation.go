@@ -39,8 +39,10 @@ func (p *PromptPredictor) converse(ctx context.Context, prompt *backend.Prompt, 
 			}
 			due = c.ended.Add(next.Delay)
 		}
-		c.first = time.Time{}
-		if err := p.Generate(ctx, &turn, c); err != nil {
+		c.first, c.trace, c.traced = time.Time{}, nil, false
+		err := p.Generate(ctx, &turn, c)
+		c.noteTurn(due, err == nil)
+		if err != nil {
 			return err
 		}
 		p.turns.add(n, c.first.Sub(due), c.ended.Sub(due))
@@ -79,17 +81,27 @@ type conversation struct {
 	first, ended time.Time      // of the turn
 	begun        time.Time      // when the first token of the first turn came
 	tokens       int            // of all turns
-	trace        *backend.Trace
-	traced       bool
-	spoken       time.Duration // from the first token of each turn to its end
+	trace        *backend.Trace // of the turn
+	traced       bool           // it was asked for
+	spoken       time.Duration  // from the first token of each turn to its end
 }
 
-// Trace implements backend.Tracer: of the requests of a conversation the last counts.
+// Trace implements backend.Tracer: each turn has its own.
 func (c *conversation) Trace() *backend.Trace {
 	if !c.traced {
 		c.trace, c.traced = c.promptSink.Trace(), true
 	}
 	return c.trace
+}
+
+// noteTurn notes what its trace does not know of the turn.
+func (c *conversation) noteTurn(due time.Time, answered bool) {
+	if c.trace == nil {
+		return
+	}
+	if c.trace.Due = due; answered {
+		c.trace.Done, c.trace.Tokens = c.ended, c.answer.Tokens
+	}
 }
 
 // First implements backend.Sink.

@@ -34,7 +34,9 @@ const Times = "nanoseconds since the start of the traffic"
 type Request struct {
 	ID     uint64 `json:"id"`     // of the response, in the logs
 	Sample uint64 `json:"sample"` // of the data set
-	DueNS  int64  `json:"due_ns"`
+	// Turn is the number of the turn of a conversation, from 1: the turns of one have its id and sample, a line each. Absent: no conversation.
+	Turn  int   `json:"turn,omitempty"`
+	DueNS int64 `json:"due_ns"`
 	// SentNS is when it was sent, the last time if it was sent again; absent: not known, or never.
 	SentNS   *int64 `json:"sent_ns,omitempty"`
 	Attempts int    `json:"attempts,omitempty"` // how often it was sent; absent: not known

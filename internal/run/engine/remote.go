@@ -243,6 +243,7 @@ func (r *Remote) OpenOpenAI(ctx context.Context, route string, stream, exact boo
 		URLs: r.Endpoints, TokenFile: r.TokenFile, TokenEnv: credentials.Variables(), TLS: credentials.TLS{CA: r.CA, Cert: r.Cert, Key: r.Key},
 		Model: r.Model, Route: route, Extras: extras, Stream: stream, Exact: exact, Concurrency: r.Concurrency, Retries: r.Retry,
 		Timeout: r.Timeout, Warm: warm, Dial: r.Dial, Cancel: r.Cancel, CancelAfter: r.CancelAfter,
+		Once: networkDivision,
 	})
 	if err != nil {
 		return nil, nil, err // and no engine that is nil
