@@ -107,7 +107,7 @@ func (o *traceFlags) run(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("target-qps") {
 		o.settings.SetTargetQPS(o.qps)
 	}
-	if _, err := run.Replay(&o.settings, 0); err != nil {
+	if _, err := run.Replay(&o.settings, 0, false); err != nil {
 		return err
 	}
 	if o.perf == 0 {

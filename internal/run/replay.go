@@ -15,8 +15,8 @@ import (
 )
 
 // Replay gives settings whose arrivals are those of a file the times of its first rows (0: of all), and as many queries at that rate.
-// It returns what it set, and leaves settings with other arrivals as they are.
-func Replay(s *loadgen.TestSettings, count int) ([]config.Override, error) {
+// It returns what it set, and leaves settings with other arrivals as they are. Of sessions only the first request arrives; the others follow.
+func Replay(s *loadgen.TestSettings, count int, sessions bool) ([]config.Override, error) {
 	a := s.ServerArrivals
 	if a.Replay == "" {
 		return nil, nil
@@ -28,6 +28,13 @@ func Replay(s *loadgen.TestSettings, count int) ([]config.Override, error) {
 	times, err := table.Schedule()
 	if err != nil {
 		return nil, fmt.Errorf("the arrivals: %w", err)
+	}
+	if sessions {
+		var firsts []time.Duration
+		for _, rows := range table.Sessions() {
+			firsts = append(firsts, times[rows[0]])
+		}
+		times = firsts
 	}
 	for i, t := range times {
 		times[i] = time.Duration(float64(t) / a.Factor)
@@ -68,7 +75,7 @@ func (r *Resolved) replay(c *config.Request) error {
 		return userinput.Errorf("arrivals", "a file is replayed in performance mode, not in %s", mode)
 	}
 	s := loadgen.TestSettings{ServerArrivals: a}
-	made, err := Replay(&s, q.Count)
+	made, err := Replay(&s, q.Count, q.Prompts.Turns != "")
 	if err != nil {
 		return err
 	}

@@ -39,6 +39,38 @@ func (t *Table) traceColumns(i int) (prompt, answer string, ok bool) {
 	return "", "", false
 }
 
+// The columns by which BurstGPT tells the requests of a conversation, and how many seconds each took.
+const burstSession, burstElapsed = "Session ID", "Elapsed time"
+
+// Sessions are the rows of each conversation of BurstGPT, in the order of their first rows. A row without a session is alone.
+func (t *Table) Sessions() [][]int {
+	var list [][]int
+	at := map[string]int{}
+	for i := range t.Len() {
+		v, _ := t.Value(i, burstSession)
+		name := ""
+		if v != nil {
+			name = strings.TrimSpace(fmt.Sprint(v))
+		}
+		k, there := at[name]
+		if there = there && name != ""; !there {
+			at[name], k = len(list), len(list)
+			list = append(list, nil)
+		}
+		list[k] = append(list[k], i)
+	}
+	return list
+}
+
+// Elapsed is how long a request of BurstGPT took; 0: the trace does not tell.
+func (t *Table) Elapsed(i int) time.Duration {
+	v, _ := t.Value(i, burstElapsed)
+	if n, ok := number(v); ok && n > 0 && n < longest.Seconds() {
+		return time.Duration(n * float64(time.Second))
+	}
+	return 0
+}
+
 // Failed is how many requests of a trace were left out, because they had no answer when they were recorded.
 func (t *Table) Failed() int { return t.failed }
 

@@ -1,6 +1,7 @@
 package prompts
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -132,6 +134,89 @@ func (r row) image(url string) (string, error) {
 		return "", fmt.Errorf("the image: %s is %s: must be JPEG, PNG, GIF, WebP or BMP", path, kind)
 	}
 	return "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(data), nil
+}
+
+// multiTurn makes the turns of a row of aiperf's multi_turn. Each has a text or several, perhaps images, and the delay before it in milliseconds.
+func (r row) multiTurn(p *backend.Prompt, v any) error {
+	list, ok := v.([]any)
+	if !ok || len(list) == 0 {
+		return errors.New("turns is not a list of objects")
+	}
+	var messages []backend.Message // of the next turn
+	limit := p.MaxTokens           // of the row
+	for i := range list {
+		fields, ok := list[i].(map[string]any)
+		if !ok {
+			return fmt.Errorf("turn %d: expected an object", i+1)
+		}
+		m, err := r.turnMessage(fields)
+		if err != nil {
+			return fmt.Errorf("turn %d: %w", i+1, err)
+		}
+		if messages = append(messages, m); m.Role == "system" && i < len(list)-1 {
+			continue
+		}
+		delay, isNumber := amount(fields["delay"])
+		length, isLength := amount(fields["output_length"])
+		if !isNumber || !isLength {
+			return fmt.Errorf("turn %d: delay and output_length must be numbers from 0", i+1)
+		}
+		if p.Messages == nil {
+			p.Messages, p.MaxTokens = messages, cmp.Or(int(length), limit)
+		} else if r.turns == 0 || len(p.Turns) < r.turns-1 {
+			p.Turns = append(p.Turns, backend.Turn{Messages: messages, Delay: time.Duration(delay * float64(time.Millisecond)), MaxTokens: cmp.Or(int(length), limit)})
+		}
+		messages = nil
+	}
+	return nil
+}
+
+// amount is a number from 0; none is 0.
+func amount(v any) (n float64, ok bool) {
+	const most = 1 << 31
+	switch v := v.(type) {
+	case nil:
+	case int64:
+		n = float64(v)
+	case float64:
+		n = v
+	default:
+		return 0, false
+	}
+	return n, n >= 0 && n < most
+}
+
+// turnMessage is the message of a turn of aiperf's multi_turn.
+func (r row) turnMessage(fields map[string]any) (backend.Message, error) {
+	role, _ := fields["role"].(string)
+	var content []any
+	for _, kind := range []string{"text", "image"} {
+		for _, name := range []string{kind, kind + "s"} {
+			values, several := fields[name].([]any)
+			if !several && fields[name] != nil {
+				values = []any{fields[name]}
+			}
+			for _, v := range values {
+				text, ok := v.(string)
+				switch {
+				case !ok:
+					return backend.Message{}, fmt.Errorf("%s: must be a text, or a list of texts", name)
+				case kind == "text":
+					content = append(content, map[string]any{"type": "text", "text": text})
+				default:
+					content = append(content, map[string]any{"type": "image_url", "image_url": map[string]any{"url": text}})
+				}
+			}
+		}
+	}
+	if len(content) == 0 {
+		return backend.Message{}, errors.New("it has no text: must be text, texts, image or images")
+	}
+	m := map[string]any{"role": cmp.Or(role, "user"), "content": content}
+	if text, ok := content[0].(map[string]any)["text"]; ok && len(content) == 1 {
+		m["content"] = text
+	}
+	return r.message([]any{m}, 0)
 }
 
 // images puts the images of columns of their own behind the text of a prompt.

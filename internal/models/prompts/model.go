@@ -102,7 +102,8 @@ func (c Config) open(s workload.Setup) (*workload.Workload, error) {
 		p := &list.prompts[i]
 		for k := range p.Turns {
 			t := &p.Turns[k]
-			t.MaxTokens, t.Delay = cmp.Or(t.MaxTokens, answer.draw(streamOf(ofAnswer+(k+1)<<8, i))), delays.draw(streamOf(ofDelay+k<<8, i))
+			t.MaxTokens = cmp.Or(t.MaxTokens, answer.draw(streamOf(ofAnswer+(k+1)<<8, i)))
+			t.Delay = cmp.Or(delays.draw(streamOf(ofDelay+k<<8, i)), t.Delay)
 		}
 		p.MaxTokens = cmp.Or(p.MaxTokens, answer.draw(streamOf(ofAnswer, i)))
 		if p.Exact = p.Exact || c.Exact; p.Exact {

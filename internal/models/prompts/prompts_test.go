@@ -751,3 +751,70 @@ func TestInputsOfTasks(t *testing.T) {
 		t.Errorf("%+v, %v", w, err)
 	}
 }
+
+// Rows of aiperf's multi_turn are conversations: all turns, or as many as are asked for.
+func TestMultiTurnRows(t *testing.T) {
+	dir := t.TempDir()
+	rows := `{"session_id":"a","turns":[{"role":"system","text":"Be brief."},{"text":"Hello","delay":0,"output_length":7},{"texts":["Why?","How?"],"delay":1500}]}
+{"turns":[{"text":"Alone"}]}
+`
+	testenv.Tree(t, dir, map[string]string{"turns.jsonl": rows})
+	path := filepath.Join(dir, "turns.jsonl")
+	w, err := Model(Config{Name: "m", Answer: "9"}).Open(workload.Setup{DatasetDir: path})
+	testenv.Must(t, err)
+	p := w.Prompts.Prompt(0)
+	if w.Samples != 2 || len(p.Messages) != 2 || p.Messages[0].Role != "system" || p.Messages[1].Content != "Hello" || p.MaxTokens != 7 || len(p.Turns) != 1 {
+		t.Fatalf("%d samples, %+v", w.Samples, p)
+	}
+	if turn := p.Turns[0]; turn.Delay != 1500*time.Millisecond || turn.Messages[0].Content != "Why?How?" || turn.Messages[0].Raw == nil || turn.MaxTokens != 9 || !w.Prompts.Texts().ChatOnly {
+		t.Errorf("%+v", turn)
+	}
+	if alone := w.Prompts.Prompt(1); alone.Messages[0].Content != "Alone" || len(alone.Turns) != 0 {
+		t.Errorf("%+v", alone)
+	}
+	if w, err = Model(Config{Name: "m", Turns: "1"}).Open(workload.Setup{DatasetDir: path}); err != nil || len(w.Prompts.Prompt(0).Turns) != 0 {
+		t.Errorf("one turn: %v, %+v", err, w)
+	}
+	for row, want := range map[string]string{
+		`{"turns":[]}`:            "line 1 … turns is not a list",
+		`{"turns":["a"]}`:         "line 1 … turn 1 … object",
+		`{"turns":[{"delay":5}]}`: "turn 1 … has no text",
+		`{"turns":[{"text":"a"},{"text":"b","delay":-1}]}`: "turn 2 … delay … numbers from 0",
+		`{"turns":[{"text":7}]}`:                           "turn 1 … text: must be a text",
+		`{"turns":[{"text":"a","image":"none.png"}]}`:      "turn 1 … none.png",
+	} {
+		testenv.Tree(t, dir, map[string]string{"turns.jsonl": row + "\n"})
+		if _, err := Model(Config{Name: "m"}).Open(workload.Setup{DatasetDir: path}); !testenv.Names(err, want) {
+			t.Errorf("%s: %v, want %q", row, err, want)
+		}
+	}
+}
+
+// Requests of BurstGPT with one session are turns, which come as long after the answer before as they did.
+func TestSessionsOfBurstGPT(t *testing.T) {
+	dir := t.TempDir()
+	testenv.Tree(t, dir, map[string]string{"burst.csv": "Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens,Total tokens,Log Type\n" +
+		"5,1,2,ChatGPT,100,20,120,Conversation log\n6,,1,GPT-4,50,10,60,API log\n17,1,4,ChatGPT,150,30,180,Conversation log\n20,,1,GPT-4,40,10,50,API log\n22,1,1,ChatGPT,12,5,17,Conversation log\n"})
+	path := filepath.Join(dir, "burst.csv")
+	w, err := Model(Config{Name: "m", Turns: "10"}).Open(workload.Setup{DatasetDir: path})
+	testenv.Must(t, err)
+	words := func(m []backend.Message) int { return len(strings.Fields(m[0].Content)) }
+	p := w.Prompts.Prompt(0)
+	if w.Samples != 3 || len(p.Turns) != 2 || words(p.Messages) != 100 || p.MaxTokens != 20 || !p.Exact {
+		t.Fatalf("%d samples, %d turns of %+v", w.Samples, len(p.Turns), p.MaxTokens)
+	}
+	for i, want := range []struct {
+		words, answer int
+		delay         time.Duration
+	}{{30, 30, 10 * time.Second}, {12, 5, time.Second}} {
+		if turn := p.Turns[i]; words(turn.Messages) != want.words || turn.MaxTokens != want.answer || turn.Delay != want.delay {
+			t.Errorf("turn %d has %d words, %d tokens, %v after the answer; want %+v", i+2, words(turn.Messages), turn.MaxTokens, turn.Delay, want)
+		}
+	}
+	if w, err = Model(Config{Name: "m"}).Open(workload.Setup{DatasetDir: path}); err != nil || w.Samples != 5 || len(w.Prompts.Prompt(0).Turns) != 0 {
+		t.Errorf("without turns: %v, %+v", err, w)
+	}
+	if w, err = Model(Config{Name: "m", Turns: "2"}).Open(workload.Setup{DatasetDir: path}); err != nil || len(w.Prompts.Prompt(0).Turns) != 1 {
+		t.Errorf("two turns: %v", err)
+	}
+}

@@ -51,11 +51,18 @@ func (c Config) promptsOf(t *table.Table, dir string, tokens *hf.Tokenizer) ([]b
 	if err != nil {
 		return nil, err
 	}
-	list, blocks := make([]backend.Prompt, t.Len()), blocks{}
+	blocks, several := blocks{}, func(int) int { return 0 } // turns of a conversation, at most; 0: not told
+	if c.Turns != "" {
+		several = func(i int) int { return turns.draw(streamOf(ofTurns, i)) }
+		if requests[0] != nil {
+			return sessions(t, requests, several, tokens)
+		}
+	}
+	list := make([]backend.Prompt, t.Len())
 	for i := range list {
 		if requests[i] != nil {
 			list[i], err = blocks.prompt(requests[i], i, tokens)
-		} else if list[i], err = (row{t, i, dir, turns.draw(streamOf(ofTurns, i)), c.Recorded}).promptOf(c.Task); err != nil {
+		} else if list[i], err = (row{t, i, dir, several(i), c.Recorded}).promptOf(c.Task); err != nil {
 			err = t.At(i, "", err)
 		}
 		if err != nil {
@@ -81,6 +88,39 @@ func requestsOf(t *table.Table) ([]*table.Request, error) {
 	if free := machine.AvailableMemory(); free > 0 && bytes > free/2 {
 		return nil, userinput.Errorf("count", "the prompts of %s requests would take %s, and %s of memory are free: give a smaller number of them",
 			units.Number(float64(len(list))), units.Bytes(bytes), units.Bytes(free))
+	}
+	return list, nil
+}
+
+// sessions makes conversations of the requests of a trace that have a session, each of as many turns as a function says at most. A request
+// that is longer than the turn before and its answer has these in it, and only the rest is new. A turn comes as long after the answer before
+// as it did in the trace.
+func sessions(t *table.Table, requests []*table.Request, most func(int) int, tokens *hf.Tokenizer) (list []backend.Prompt, err error) {
+	times, err := t.Schedule()
+	if err != nil {
+		return nil, err
+	}
+	for n, rows := range t.Sessions() {
+		p, before, blocks := backend.Prompt{Exact: true}, 0, blocks{}
+		for k, i := range rows[:min(len(rows), most(n))] {
+			r := *requests[i]
+			if r.Tokens > before {
+				r.Tokens -= before
+			}
+			one, err := blocks.prompt(&r, i, tokens)
+			if err != nil {
+				return nil, t.At(i, "", err)
+			}
+			before = requests[i].Tokens + requests[i].Answer
+			messages := []backend.Message{{Role: "user", Content: one.Text}}
+			if k == 0 {
+				p.Messages, p.MaxTokens = messages, one.MaxTokens
+				continue
+			}
+			last := rows[k-1]
+			p.Turns = append(p.Turns, backend.Turn{Messages: messages, MaxTokens: one.MaxTokens, Delay: max(times[i]-times[last]-t.Elapsed(last), 0)})
+		}
+		list = append(list, p)
 	}
 	return list, nil
 }
@@ -123,7 +163,7 @@ type row struct {
 	t        *table.Table
 	i        int
 	dir      string // of the file, and of its images
-	turns    int    // of a conversation, at most
+	turns    int    // of a conversation, at most; 0: one, or as many as a row of turns has
 	recorded bool   // turns follow recorded answers
 }
 
@@ -211,6 +251,9 @@ func (r row) prompt() (p backend.Prompt, err error) {
 	p.IDs, ok = ids.([]int32)
 	if ids != nil && (!ok || slices.ContainsFunc(p.IDs, func(id int32) bool { return id < 0 })) {
 		return p, fmt.Errorf("%s: must be token ids", column)
+	}
+	if v, ok := r.value("turns"); ok {
+		return p, r.multiTurn(&p, v)
 	}
 	if p.Messages, err = r.messages(); err != nil {
 		return p, err
