@@ -26,6 +26,8 @@ type Score struct {
 	Right []byte
 	// Classes are scores class by class. nil: the metric has none.
 	Classes *Classes
+	// Breakdown is that of calls of functions. nil: the metric has none.
+	Breakdown *Breakdown
 	// Sets are the scores of the data sets that the benchmark joins, by name. nil: it has one.
 	Sets []Set
 }

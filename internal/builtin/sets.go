@@ -47,6 +47,7 @@ func sets() map[string]func(Maker, workload.Model) (set, error) {
 		"gpt-oss-120b":        of(Maker.questionSet),
 		"llama3.1-405b":       of(Maker.questionSet),
 		productCatalogue:      of(Maker.productSet),
+		"bfcl":                of(Maker.questionSet),
 		"coco-2014-captions":  of(Maker.captionSet),
 		"vbench-prompts":      of(Maker.videoSet),
 		"igbh":                of(Maker.graphSet),

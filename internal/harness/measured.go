@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
@@ -59,6 +60,8 @@ type Test struct {
 	Warnings    []string           // of the run so far
 	Limitations report.Limitations // by how the model was fed and how it answered
 	Peak        *report.Peak       // the search that the test is the outcome of; nil: none
+	// Replay compares the answers with recorded ones; nil: the samples are no turns of recorded conversations.
+	Replay *workload.Replay
 	// Prompt returns a prompt of the data set. It is nil if samples are no prompts.
 	Prompt func(index int) *backend.Prompt
 
@@ -118,6 +121,15 @@ func (r *run) measured(ctx context.Context, traffic *loadgen.Result, dir string)
 	t.Cancelled = r.cancelled()
 	t.Servers, t.Metrics = r.servers.Servers, r.gauges.servers()
 	r.addAnswers(t)
+	if p := traffic.Performance; r.workload.Replayed != nil && p != nil {
+		t.Replay = r.workload.Replayed(func(yield func(int, bool) bool) {
+			n, more := uint64(0), true
+			p.EachSample(func(s loadgen.SampleRecord) {
+				more = more && yield(r.workload.Order(n, r.expected(r.cfg.Settings)), s.Completed >= 0)
+				n++
+			})
+		})
+	}
 	if r.workload.Prompts != nil {
 		t.Prompt = r.workload.Prompts.Prompt
 	}
@@ -158,6 +170,12 @@ func (t *Test) Fill(r *report.Results) {
 		r.Problems = append(r.Problems, t.Impossible.Error())
 	}
 	r.Fill(t.Traffic, func(key string) string { return report.MadeBy(t.Made, key).Origin })
+	if p := t.Replay; p != nil {
+		r.ByMean(t.Traffic.Performance)
+		if r.Generation != nil {
+			r.Generation.Replay = &report.Replay{Score: p.Score, Issued: p.Issued, Compared: p.Compared, Missing: p.Missing}
+		}
+	}
 	if r.Performance != nil && !t.UnderWay {
 		r.Performance.LatencyTrend = report.TrendOf(t.Traffic.Performance)
 	}
@@ -293,6 +311,25 @@ func HashFiles(ctx context.Context, files []workload.File) (sum string, prints [
 		sum = hex.EncodeToString(all.Sum(nil))
 	}
 	return sum, prints, nil
+}
+
+// ReplayFile compares the answers of a test with recorded ones, as mlcommons/endpoints does.
+const ReplayFile = "scores.json"
+
+// writeReplay writes what answers and recorded ones have in common, turn by turn.
+func (t *Test) writeReplay() error {
+	if t.Replay == nil {
+		return nil
+	}
+	if err := fileio.WriteFileIn(t.Dir, ReplayFile, t.Replay.Document); err != nil {
+		return fmt.Errorf("writing the inline score: %w", err)
+	}
+	if t.Files == nil {
+		t.Files = map[string]string{}
+	}
+	sum := sha256.Sum256(t.Replay.Document)
+	t.Files[ReplayFile] = hex.EncodeToString(sum[:])
+	return nil
 }
 
 // score scores the test if it has responses of all samples, and returns the error that stopped it.

@@ -163,7 +163,7 @@ func (r *run) test(ctx context.Context, dir string) (*Test, error) {
 	}
 	t := r.measured(ctx, traffic, dir)
 	t.Unlogged = err
-	return t, errors.Join(err, r.score(ctx, t))
+	return t, errors.Join(err, t.writeReplay(), r.score(ctx, t))
 }
 
 // lengthen reports whether an Offline test was too short, and has no other fault, because

@@ -74,6 +74,14 @@ func Score(ctx context.Context, path string, m workload.Model, s workload.Scorin
 			a.Warnings = append(a.Warnings, hint)
 		}
 	}
+	if reference, _ := t.numbers(); t.Unchecked != 0 && t.None == "" && reference == t.Quality.Reference {
+		verdict := "MET"
+		if a.Value < t.Unchecked {
+			verdict = "MISSED"
+		}
+		a.Warnings = append(a.Warnings, fmt.Sprintf("the target is that of the rules; the submission checker lists %s, which it does not compare: %s",
+			units.Score(t.Unchecked), verdict))
+	}
 	for _, missed := range a.AlsoMissed {
 		a.Warnings = append(a.Warnings, missed+": the target is not met")
 	}
@@ -225,6 +233,7 @@ func (t Target) compare(score *accuracy.Score) (*report.Accuracy, error) {
 		Sets: sets, Top5: top5, Metric: v.Name, Value: v.Value, Unit: v.Unit,
 		Reference: reference, Target: target, Met: met, NoTarget: t.None,
 		Lines: score.Lines, Right: score.Right, Resampled: resampled, Classes: classes(score.Classes),
+		Breakdown: (*report.Breakdown)(score.Breakdown),
 	}, nil
 }
 

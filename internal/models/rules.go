@@ -57,9 +57,6 @@ func others() []config.Model {
 			Aliases: []string{"gpt3-99", "gpt3-99.9"},
 		},
 		{
-			Name: "qwen3.6-27b",
-		},
-		{
 			Name:   "e2e-rag-qna",
 			Sample: &config.SampleSize{},
 		},

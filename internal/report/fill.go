@@ -97,6 +97,18 @@ func metric(p *loadgen.Performance, by comparison) *Metric {
 	return rateMetric("samples", p.SamplesPerSecond(), "samples/s")
 }
 
+// MeanLatency is the name of the metric of recorded conversations.
+const MeanLatency = "mean latency of a turn"
+
+// ByMean makes the mean latency the metric, by which rounds compare recorded conversations (result_mean_latency_ns of mlcommons/endpoints). It
+// stays as it is if nothing was measured.
+func (r *Results) ByMean(p *loadgen.Performance) {
+	if p == nil || p.SampleLatency.Count == 0 {
+		return
+	}
+	r.Metric = &Metric{Name: MeanLatency, Value: milliseconds(p.SampleLatency.Mean), Unit: "ms"}
+}
+
 // ResultName is the name of the number by which a round compares systems, of a test with these settings.
 func ResultName(rules string, e loadgen.EffectiveSettings) string {
 	one := loadgen.LatencyStats{Count: 2, Mean: time.Second, Max: time.Second, Target: time.Second}

@@ -407,7 +407,8 @@ type Accuracy struct {
 	Classes   *Classes `json:"classes,omitempty"`  // absent if the metric has none
 	Warnings  []string `json:"warnings,omitempty"` // of the score
 	// NoTarget says why the score is not compared with a target; empty: it is.
-	NoTarget string `json:"no_target,omitempty"`
+	NoTarget  string     `json:"no_target,omitempty"`
+	Breakdown *Breakdown `json:"breakdown,omitempty"` // of calls of functions
 	// AlsoMissed names further values of the score that miss their bounds.
 	AlsoMissed []string    `json:"also_missed,omitempty"`
 	Sets       []ScoredSet `json:"data_sets,omitempty"` // absent: the benchmark has one
@@ -419,6 +420,17 @@ type ScoredSet struct {
 	Score   float64 `json:"score"`   // share of right answers, 0 to 1
 	Samples int     `json:"samples"` // that were scored, repeats included
 	Repeats int     `json:"repeats"` // how often each question is asked
+}
+
+// A Breakdown has the shares of right calls of functions in percent, as mlcommons/endpoints writes them into accuracy_results.json.
+type Breakdown struct {
+	Overall    float64            `json:"overall_accuracy"`             // of all samples
+	Normalized float64            `json:"normalized_single_turn_score"` // mean of the categories
+	Categories map[string]float64 `json:"category_scores"`
+	Subsets    map[string]float64 `json:"subset_scores"`
+	Unscored   map[string]float64 `json:"unscored_subsets"` // in no category
+	Completed  int                `json:"total_samples"`
+	Issued     int                `json:"issued_samples"`
 }
 
 // Resamples are the numbers of Resampled; nil if there are none.
@@ -532,7 +544,8 @@ type Generation struct {
 	Prompts    int64       `json:"different_prompts,omitempty"` // that were answered
 	Distinct   int64       `json:"different_answers,omitempty"` // to these
 
-	Turns []Turn `json:"turns,omitempty"` // of conversations, by their number; the last one has those after the 64th too
+	Turns  []Turn  `json:"turns,omitempty"`  // of conversations, by their number; the last one has those after the 64th too
+	Replay *Replay `json:"replay,omitempty"` // of recorded conversations
 
 	FirstTokenFromSendNS *Latencies `json:"first_token_from_send_ns,omitempty"`
 	PerTokenNS           *Latencies `json:"per_token_ns,omitempty"`
@@ -558,6 +571,15 @@ type Gathered struct {
 	Answers int64 `json:"answers"`
 	Tokens  int64 `json:"tokens"`
 	Pieces  int64 `json:"pieces"`
+}
+
+// A Replay compares the answers to the turns of recorded conversations with the recorded ones: by the programs that both start. Nothing is
+// judged by it.
+type Replay struct {
+	Score    float64 `json:"score"`    // mean agreement, 0 to 1; an answer that is missing has 0
+	Issued   int     `json:"issued"`   // turns
+	Compared int     `json:"compared"` // of these, with a program in the recorded answer
+	Missing  int     `json:"missing"`  // of these, without an answer
 }
 
 // A Turn has the answers to the turns of conversations with one number. Times count from when a turn was due: the first from its issue, the

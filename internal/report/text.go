@@ -573,6 +573,10 @@ func generationLines(b *strings.Builder, e *Generation) {
 	if n := len(e.Turns); n > shown {
 		fmt.Fprintf(b, "  turns %d to %d: results.json has their times\n", shown+1, n)
 	}
+	if r := e.Replay; r != nil {
+		fmt.Fprintf(b, "  inline score: %s, the agreement with the recorded answers of %s of %s; %d without an answer\n", units.Score(r.Score),
+			units.Number(float64(r.Compared)), units.Count(r.Issued, "turn"), r.Missing)
+	}
 	if e.Inputs > 0 {
 		fmt.Fprintf(b, "  %s, %s until the last answer; %s of %s\n", units.Text(e.RequestsPerSecond, "requests/s"),
 			units.Text(e.InputsPerSecond, "inputs/s"), units.Count(e.PromptTokens, "token"), units.Count(e.Inputs, "input"))

@@ -278,6 +278,8 @@ func (r *Resolved) settings() error {
 	}
 	if q.Quick {
 		c.Options = append(c.Options, config.QuickRun(scenario)...)
+	} else if n := r.model.Turns; n > 0 && scenario == loadgen.SingleStream {
+		c.Options = append(c.Options, config.Override{Key: "min_query_count", Value: fmt.Sprint(n), Origin: "recorded conversations", Role: limitation.RuleSet})
 	}
 	c.Options = append(c.Options, config.Override{Key: "mode", Value: q.loadgenMode(), Origin: q.origin("mode")})
 	if scenario == loadgen.Server {

@@ -137,6 +137,7 @@ func (s *session) try(ctx context.Context, a *answer, body []byte, givesUp bool)
 		return &failure{kind: kindConnect, err: err}
 	}
 	s.servers.setHeaders(request.Header)
+	request.Header.Set("Accept", s.accepts())
 	if a.prompt.Session != "" {
 		request.Header["X-Session-ID"] = []string{a.prompt.Session} // as the client of mlcommons/endpoints writes it
 	}
@@ -176,12 +177,17 @@ const (
 	typeWhole  = "application/json"
 )
 
+// accepts is the type of answers.
+func (s *session) accepts() string {
+	if s.config.Stream {
+		return typeStream
+	}
+	return typeWhole
+}
+
 // check refuses responses whose body is not an answer of the kind that was asked for.
 func (s *session) check(r *http.Response) *failure {
-	want := typeWhole
-	if s.config.Stream {
-		want = typeStream
-	}
+	want := s.accepts()
 	got, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	packed := r.Header.Get("Content-Encoding")
 	switch {

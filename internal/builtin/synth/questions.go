@@ -22,7 +22,7 @@ import (
 type QuestionSpec struct {
 	Seed      uint64 `json:"seed"`
 	Questions int    `json:"questions"`
-	Form      string `json:"form"` // deepSeekQuestions, ossQuestions or longQuestions
+	Form      string `json:"form"` // deepSeekQuestions, ossQuestions, longQuestions or callQuestions
 }
 
 // The forms: those of deepseek-r1, gpt-oss-120b and llama3.1-405b.
@@ -65,8 +65,8 @@ var liveFiles = map[string]int{deepSeekQuestions: 1, ossQuestions: 6}
 
 func (s QuestionSpec) check() error {
 	switch {
-	case questionSets[s.Form] == nil:
-		return fmt.Errorf("form is %q: must be %s, %s or %s", s.Form, deepSeekQuestions, ossQuestions, longQuestions)
+	case questionSets[s.Form] == nil && s.Form != callQuestions:
+		return fmt.Errorf("form is %q: must be %s, %s, %s or %s", s.Form, deepSeekQuestions, ossQuestions, longQuestions, callQuestions)
 	case s.Questions < 1 || s.Questions > mostQuestions:
 		return fmt.Errorf("questions is %d: must be 1 to %d", s.Questions, mostQuestions)
 	}
@@ -98,6 +98,9 @@ func WriteQuestions(ctx context.Context, dir string, spec QuestionSpec) error {
 func (s QuestionSpec) fill(folder string) error {
 	if err := writeJSON(filepath.Join(folder, "tokenizer.json"), vocab.Tokenizer()); err != nil {
 		return err
+	}
+	if s.Form == callQuestions {
+		return s.fillCalls(folder)
 	}
 	var list []question
 	for i := range s.Questions {

@@ -18,5 +18,5 @@ func Models() []workload.Model {
 
 // RemoteModels returns the benchmarks that only servers of text can answer: their models are too large for a run here.
 func RemoteModels() []workload.Model {
-	return []workload.Model{llama405B(), deepSeekR1(), gptOSS(), qwen3VL()}
+	return []workload.Model{llama405B(), deepSeekR1(), gptOSS(), qwen3VL(), qwen36()}
 }

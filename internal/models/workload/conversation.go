@@ -162,6 +162,10 @@ func (p *PromptPredictor) Reset() {
 	p.turns.mu.Lock()
 	p.turns.list = nil
 	p.turns.mu.Unlock()
+	p.broken.Clear()
+	if r, ok := p.prompts.(interface{ Reset() }); ok { // they keep what the answers had
+		r.Reset()
+	}
 	p.Generator.Reset()
 }
 

@@ -26,6 +26,9 @@ type Model struct {
 	DatasetSamples int
 	// Repeats is how often the official data set has a sample, at most; 0: once.
 	Repeats int
+	// Turns is the number of requests of the official recorded conversations, each of which a test of performance sends once at least; 0: the
+	// samples are no turns.
+	Turns   int
 	Quality Quality
 
 	// BuiltIn describes the built-in model and its data for package builtin: a type of the family's own.

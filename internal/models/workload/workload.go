@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
@@ -65,10 +66,23 @@ type Workload struct {
 	Alike        int                            // samples whose reference answer is that of an earlier sample, too
 	ScoreOptions Values                         // the options of the official script that follow from samples and model
 
+	// Replayed compares the answers of a test of performance with recorded ones. It takes the samples in Order as they were issued, and whether
+	// each was answered. Nil: nothing is recorded.
+	Replayed func(issued iter.Seq2[int, bool]) *Replay
+
 	// Exchange says how a sample gets to another machine and its response back. Nil: it cannot.
 	Exchange *Exchange
 	// SystemName asks all nodes of a system under test on other machines for their names. Nil: the system is here.
 	SystemName func(ctx context.Context) (string, error)
+}
+
+// A Replay compares answers with recorded ones, as mlcommons/endpoints does (evaluation/scoring.py, AgenticInferenceInlineScorer).
+type Replay struct {
+	Score    float64 // mean agreement, 0 to 1; an answer that is missing has 0
+	Issued   int     // requests
+	Compared int     // of these, with something to compare
+	Missing  int     // of these, without an answer
+	Document []byte  // scores.json
 }
 
 // A Raw makes a sample of the bytes that the data set has of it, as Prepare does: a file, or a text.

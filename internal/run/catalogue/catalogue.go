@@ -218,6 +218,10 @@ func (c *Card) add(m workload.Model, set *config.RuleSet, s loadgen.Scenario, na
 		}
 	}
 	n := uint64(m.PerformanceSampleCount)
-	c.Scenarios = append(c.Scenarios, ScenarioCard{name, report.ResultName(set.Version, r.Settings.Effective(n, n)), rows})
+	result := report.ResultName(set.Version, r.Settings.Effective(n, n))
+	if m.Turns > 0 && s == loadgen.SingleStream {
+		result, rows = report.MeanLatency, append(rows, CardRow{Key: "min_query_count", Value: fmt.Sprint(m.Turns)})
+	}
+	c.Scenarios = append(c.Scenarios, ScenarioCard{name, result, rows})
 	return nil
 }

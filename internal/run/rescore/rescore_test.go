@@ -181,8 +181,10 @@ func questioned(t *testing.T, model, scenario string, right float64, execute boo
 	defer server.Close()
 	q := run.Request{
 		Program: "mlperf test", Model: model, Scenario: scenario, Mode: "accuracy", Output: filepath.Join(t.TempDir(), "out"),
-		Engine:   engine.Config{Name: engine.OpenAI, Remote: engine.Remote{Endpoints: []string{server.URL}}},
-		Settings: []config.Override{{Key: "target_qps", Value: "200", Origin: "test"}},
+		Engine: engine.Config{Name: engine.OpenAI, Remote: engine.Remote{Endpoints: []string{server.URL}}},
+	}
+	if scenario != "singlestream" {
+		q.Settings = []config.Override{{Key: "target_qps", Value: "200", Origin: "test"}}
 	}
 	if execute {
 		q.Options = map[string]string{"execute-code": "true"}
@@ -249,6 +251,24 @@ func TestScoreOfBuiltInProducts(t *testing.T) {
 			if again := score(t, rescore.Request{Run: dir}); again.Value != a.Value || again.Target != a.Target {
 				t.Errorf("%s: scored again %+v, want %+v", scenario, again.Accuracy, a)
 			}
+		}
+	}
+}
+
+// The share of the built-in calls that a server gets right is the score.
+func TestScoreOfBuiltInCalls(t *testing.T) {
+	t.Setenv("MLPERF_CACHE_DIR", t.TempDir())
+	const questions = 72
+	for _, right := range []float64{0, 0.6, 1} {
+		s, r, dir := questioned(t, "qwen3.6-27b", "singlestream", right, false)
+		want := math.Round(1e4*float64(s.Rights())/questions) / 100
+		if r.Accuracy.Value != want || right == 0.6 && (want < 40 || want > 80) || right != 0.6 && want != 100*right || r.Accuracy.Samples != questions ||
+			r.Accuracy.Breakdown.Overall != want || r.Accuracy.Below() != (right != 1) {
+			t.Errorf("%v right: %v %%, %d of %d answers were right: %+v", right, r.Accuracy.Value, s.Rights(), questions, r.Accuracy)
+		}
+		again := score(t, rescore.Request{Run: dir})
+		if again.Value != want || !slices.Equal(again.Lines, r.Accuracy.Lines) {
+			t.Errorf("%v right: %v again: %v", right, again.Value, again.Lines)
 		}
 	}
 }

@@ -149,6 +149,10 @@ func (a *answer) sendWhole() {
 	if q.chat {
 		field = fmt.Sprintf(`"message":{"role":"assistant","content":%s}`, quoted(text))
 	}
+	if q.calls != nil {
+		list, _ := json.Marshal(q.wholeCalls()) // of texts
+		field = fmt.Sprintf(`"message":{"role":"assistant","content":null,"tool_calls":%s}`, list)
+	}
 	if q.tool != "" {
 		field = fmt.Sprintf(`"message":{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":%s,"arguments":%s}}]}`, quoted(q.tool), quoted(text))
 	}
@@ -166,7 +170,7 @@ func (a *answer) sendWhole() {
 
 // finish is the reason why the answer ended.
 func (q *request) finish() string {
-	if q.tool != "" {
+	if q.tool != "" || q.calls != nil {
 		return "tool_calls"
 	}
 	return "length"
@@ -196,6 +200,21 @@ func newChunks() *chunks {
 	return c
 }
 
+// toolEvent is the event with a piece of the call of a tool.
+const toolEvent = `data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"tool_calls":[%s]},"finish_reason":null}]}` + "\n\n"
+
+// wholeCalls are the calls with their pieces together.
+func (q *request) wholeCalls() (list []piece) {
+	for _, p := range q.calls[:q.tokens] {
+		if p.Function.Name != "" {
+			list = append(list, p)
+			continue
+		}
+		list[len(list)-1].Function.Arguments += p.Function.Arguments
+	}
+	return list
+}
+
 // of returns the event of the nth token.
 func (c *chunks) of(q *request, n int) []byte {
 	route, ids := 0, 0
@@ -208,14 +227,17 @@ func (c *chunks) of(q *request, n int) []byte {
 	if q.mute {
 		return nil
 	}
+	if q.calls != nil {
+		call, _ := json.Marshal(q.calls[n]) // of texts
+		return fmt.Appendf(nil, toolEvent, call)
+	}
 	if q.tool != "" {
 		call := fmt.Sprintf(`{"index":0,"function":{"arguments":%s}}`, quoted(vocab.Words[q.token(n)]))
 		if n == 0 {
 			call = fmt.Sprintf(`{"index":0,"id":"call_1","type":"function","function":{"name":%s,"arguments":%s}}`, quoted(q.tool),
 				quoted(vocab.Words[q.token(n)]))
 		}
-		return fmt.Appendf(nil,
-			`data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"tool_calls":[%s]},"finish_reason":null}]}`+"\n\n", call)
+		return fmt.Appendf(nil, toolEvent, call)
 	}
 	return c[route][ids][q.token(n)]
 }

@@ -268,6 +268,7 @@ type request struct {
 	mute   bool    // they have no text
 	tool   string  // that is called with the answer as its argument; empty: none
 	right  []int32 // the answer of a built-in question; nil: plain words
+	calls  []piece // of tools, in pieces, which answer a built-in question; nil: none
 }
 
 type message struct {
@@ -344,7 +345,7 @@ func (s *Server) read(r *http.Request) (*request, error) {
 	case limit > maxTokens:
 		return nil, fmt.Errorf("max_tokens must be at most %d, got %d", maxTokens, limit)
 	}
-	answer, err := q.readPrompt(o.TextOnly)
+	answer, calls, err := q.readPrompt(o.TextOnly)
 	if err != nil {
 		return nil, err
 	}
@@ -355,8 +356,18 @@ func (s *Server) read(r *http.Request) (*request, error) {
 		q.tokens = min(q.tokens, o.Tokens)
 	}
 	const parts = 10007 // seeds are spread evenly over them, so that a share is always of the same questions
-	if len(answer) > 0 && float64(q.seed%parts) < o.Right*parts {
+	right := float64(q.seed%parts) < o.Right*parts
+	switch {
+	case calls != "" && len(q.Tools) > 0:
+		if err := q.call(calls, right); err != nil {
+			return nil, err
+		}
+	case right && len(answer) > 0:
 		q.right, q.tokens = answer, min(q.tokens, len(answer))
+	default:
+		right = false
+	}
+	if right {
 		s.mu.Lock()
 		s.rights[q.seed] = true
 		s.mu.Unlock()
@@ -368,12 +379,12 @@ func (s *Server) read(r *http.Request) (*request, error) {
 	return q, nil
 }
 
-// readPrompt finds the length and the seed of a prompt, and returns the answer that a built-in question has.
-func (q *request) readPrompt(textOnly bool) (answer []int32, err error) {
+// readPrompt finds the length and the seed of a prompt, and returns the answer that a built-in question has: tokens, or calls as JSON.
+func (q *request) readPrompt(textOnly bool) (answer []int32, calls string, err error) {
 	prompt := bytes.TrimSpace(q.Prompt)
 	switch {
 	case q.chat && len(q.Messages) == 0:
-		return nil, errors.New("messages are missing")
+		return nil, "", errors.New("messages are missing")
 	case q.chat:
 		prompt = nil
 		for _, m := range q.Messages {
@@ -381,28 +392,70 @@ func (q *request) readPrompt(textOnly bool) (answer []int32, err error) {
 			if answer, prompt = m.Content.answer, append(prompt, m.Content.text...); answer == nil {
 				answer = vocab.AnswerInText(m.Content.text)
 			}
+			calls = vocab.JSONInText(m.Content.text)
 		}
 	case len(prompt) == 0:
-		return nil, errors.New("prompt is missing")
+		return nil, "", errors.New("prompt is missing")
 	case prompt[0] == '[' && textOnly:
-		return nil, errors.New("json: cannot unmarshal array into Go struct field CompletionRequest.prompt of type string")
+		return nil, "", errors.New("json: cannot unmarshal array into Go struct field CompletionRequest.prompt of type string")
 	case prompt[0] == '[':
 		var ids []int32
 		if err := json.Unmarshal(prompt, &ids); err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		q.length, answer = len(ids), vocab.Answer(ids)
 	default:
 		var text string
 		if err := json.Unmarshal(prompt, &text); err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		q.length, answer, prompt = len(strings.Fields(text)), vocab.AnswerInText(text), []byte(text)
 	}
 	h := fnv.New32a()
 	_, _ = h.Write(prompt)
 	q.seed = h.Sum32()
-	return answer, nil
+	return answer, calls, nil
+}
+
+// A piece is a part of the call of a tool.
+type piece struct {
+	Index    int    `json:"index"`
+	ID       string `json:"id,omitempty"`
+	Type     string `json:"type,omitempty"`
+	Function struct {
+		Name      string `json:"name,omitempty"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
+}
+
+// call makes the pieces of the calls that answer a built-in question, which may be none. A wrong answer calls the first tool with an argument that
+// it does not have.
+func (q *request) call(calls string, right bool) error {
+	var list []struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	}
+	if !right {
+		calls = fmt.Sprintf(`[{"name":%s,"arguments":{"wrong":1}}]`, quoted(q.Tools[0].Function.Name))
+	}
+	if err := json.Unmarshal([]byte(calls), &list); err != nil {
+		return fmt.Errorf("the calls behind the mark of a built-in question: %w", err)
+	}
+	const pieceBytes = 8
+	for i, c := range list {
+		p := piece{Index: i, ID: fmt.Sprintf("call_%d", i), Type: "function"}
+		p.Function.Name = c.Name
+		q.calls = append(q.calls, p)
+		for part := range slices.Chunk([]rune(string(c.Arguments)), pieceBytes) {
+			p := piece{Index: i}
+			p.Function.Arguments = string(part)
+			q.calls = append(q.calls, p)
+		}
+	}
+	if len(q.calls) > 0 {
+		q.tokens = min(len(q.calls), max(q.MaxTokens, q.MaxNew))
+	}
+	return nil
 }
 
 func quoted(text string) []byte {

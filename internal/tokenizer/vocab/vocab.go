@@ -115,6 +115,15 @@ func AnswerInText(text string) (tokens []int32) {
 	return tokens
 }
 
+// JSONInText returns the JSON behind the mark of a question's text; empty: there is none.
+func JSONInText(text string) string {
+	_, rest, _ := strings.Cut(text, Words[Mark])
+	if !strings.HasPrefix(rest, "[") {
+		return ""
+	}
+	return rest
+}
+
 // Tokenizer is the content of a tokenizer.json of these tokens.
 func Tokenizer() map[string]any {
 	vocabulary := map[string]int{"<unk>": Size}
