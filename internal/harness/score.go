@@ -225,12 +225,16 @@ func (t Target) compare(score *accuracy.Score) (*report.Accuracy, error) {
 	if v, ok := score.Lookup(accuracy.Top5); ok {
 		top5 = &v.Value
 	}
+	var endpoints *float64
+	if other, ok := score.Lookup(v.Name + "_endpoints"); ok {
+		endpoints = &other.Value
+	}
 	var sets []report.ScoredSet
 	for _, set := range score.Sets {
 		sets = append(sets, report.ScoredSet(set))
 	}
 	return &report.Accuracy{
-		Sets: sets, Top5: top5, Metric: v.Name, Value: v.Value, Unit: v.Unit,
+		Sets: sets, Endpoints: endpoints, Top5: top5, Metric: v.Name, Value: v.Value, Unit: v.Unit,
 		Reference: reference, Target: target, Met: met, NoTarget: t.None,
 		Lines: score.Lines, Right: score.Right, Resampled: resampled, Classes: classes(score.Classes),
 		Breakdown: (*report.Breakdown)(score.Breakdown),

@@ -412,6 +412,8 @@ type Accuracy struct {
 	// AlsoMissed names further values of the score that miss their bounds.
 	AlsoMissed []string    `json:"also_missed,omitempty"`
 	Sets       []ScoredSet `json:"data_sets,omitempty"` // absent: the benchmark has one
+	// Endpoints is the value as mlcommons/endpoints computes it; absent: as the reference's script does.
+	Endpoints *float64 `json:"endpoints_value,omitempty"`
 }
 
 // A ScoredSet is the score of one of several data sets.

@@ -465,3 +465,60 @@ func (whole) IssueQuery(q loadgen.Query) {
 		}()
 	}
 }
+
+// Scores are in the scale of the official client: fractions of some benchmarks, texts by name of ROUGE, each data set of a benchmark of
+// several, and its own value where it computes another.
+func TestScoresOfBenchmarks(t *testing.T) {
+	sets := []report.ScoredSet{{Name: "aime25", Score: 0.5, Samples: 240, Repeats: 8}, {Name: "gpqa", Score: 0.75, Samples: 990, Repeats: 5}}
+	other := 0.4372
+	for name, c := range map[string]struct {
+		benchmark string
+		accuracy  report.Accuracy
+		want      string
+	}{
+		"percent as a fraction": {"qwen3.6-27b", report.Accuracy{Value: 86.25, Unit: "%", Samples: 995}, "map[:0.8625/995/1]"},
+		"percent":               {"deepseek-r1", report.Accuracy{Value: 81.5, Unit: "%", Samples: 4388, Sets: sets}, "map[:81.5/4388/1 aime25:50 gpqa:75]"},
+		"data sets":             {"gpt-oss-120b", report.Accuracy{Value: 70, Unit: "%", Samples: 1230, Sets: sets}, "map[aime25:0.5/30/8 gpqa:0.75/198/5]"},
+		"another value":         {"qwen3-vl-235b-a22b", report.Accuracy{Value: 0.4417, Samples: 44, Endpoints: &other}, "map[:0.4372/44/1]"},
+		"ROUGE": {"llama3.1-8b", report.Accuracy{Metric: "rouge1", Value: 38.7, Samples: 13368,
+			Lines: []string{"{'rouge1': '38.7', 'rouge2': '15.9', 'rougeL': '24.4', 'rougeLsum': '35.7', 'gen_len': 8167644, 'gen_num': 13368}"}},
+			"map[:map[gen_len:8167644 rouge1:38.7 rouge2:15.9 rougeL:24.4 rougeLsum:35.7]/13368/1]"},
+	} {
+		var b strings.Builder
+		if err := WriteScores(&b, c.benchmark, &report.Results{Rules: "v6.1", Accuracy: &c.accuracy}, nil); err != nil {
+			t.Fatal(err)
+		}
+		var file struct {
+			Sets []struct {
+				Dataset   string `json:"dataset_name"`
+				Score     any
+				Units     int `json:"unit_samples"`
+				Repeats   int `json:"num_repeats"`
+				Breakdown struct {
+					Subsets map[string]float64 `json:"subset_scores"`
+				}
+				Counts responses `json:"response_counts"`
+			} `json:"accuracy_scores"`
+		}
+		if err := json.Unmarshal([]byte(b.String()), &file); err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for _, set := range file.Sets {
+			name := set.Dataset
+			if name == c.benchmark {
+				name = ""
+			}
+			got[name] = fmt.Sprintf("%v/%d/%d", set.Score, set.Units, set.Repeats)
+			for subset, v := range set.Breakdown.Subsets {
+				got[subset] = fmt.Sprint(v)
+			}
+			if set.Counts.Issued != set.Units*set.Repeats {
+				t.Errorf("%s: %+v", name, set.Counts)
+			}
+		}
+		if text := fmt.Sprint(got); text != c.want {
+			t.Errorf("%s: %s, want %s", name, text, c.want)
+		}
+	}
+}

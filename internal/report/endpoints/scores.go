@@ -124,6 +124,9 @@ func scoreOf(benchmark, rules string, a *report.Accuracy) any {
 			return byName
 		}
 	}
+	if a.Endpoints != nil {
+		return *a.Endpoints
+	}
 	if rounds.InFractions(benchmark) && a.Unit == "%" {
 		return a.Value / 100
 	}
