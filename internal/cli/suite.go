@@ -149,11 +149,13 @@ runs in results tell how fast the models are here.
 				title += ": " + s.Title
 			}
 			_ = say(w, "%s, rules %s\n", title, s.Rules)
+			var notRun []string
 			err = printTable(w, tableRow{"model", "scenario", "run", "time"}, p.Steps, func(s *suite.Step) tableRow {
 				took := units.Duration(s.Estimate.Round(time.Second))
 				switch {
 				case s.State == suite.Unsupported:
-					took = s.Error
+					took = "not run"
+					notRun = append(notRun, fmt.Sprintf("%s %s: %s", s.Model, s.ScenarioName(), s.Error))
 				case s.Guessed:
 					took = "≥ " + took
 				}
@@ -161,6 +163,12 @@ runs in results tell how fast the models are here.
 			})
 			if err == nil {
 				_, err = fmt.Fprintf(w, "%v\n", p.Estimate())
+			}
+			if err == nil && len(notRun) > 0 {
+				err = say(w, "Not run:\n")
+			}
+			for _, why := range notRun {
+				_ = say(w, "  %s\n", why)
 			}
 			return err
 		},
@@ -284,6 +292,7 @@ func stepCommand(flags *pflag.FlagSet) func(run.Request) []string {
 	// which differ, or are the suite's
 	ofSteps := []string{"rules", "division", "precision", "model-path", "dataset-path", "count", "set", "output", "json", "backend", "endpoint"}
 	same := givenFlags(flags, newRun().Flags(), ofSteps...)
+	atServers := givenFlags(flags, newRun().Flags(), append(ofSteps, "ort-lib", "device", "intra-threads", "pin", "shared-threads")...)
 	return func(q run.Request) []string {
 		list := []string{"mlperf", "run", "--model", q.Model, "--scenario", q.Scenario}
 		count := ""
@@ -314,6 +323,7 @@ func stepCommand(flags *pflag.FlagSet) func(run.Request) []string {
 			for _, url := range q.Engine.Remote.Endpoints {
 				list = append(list, "--endpoint", url)
 			}
+			return append(list, atServers...)
 		}
 		return append(list, same...)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/run/engine"
 	"github.com/mlperf-go/mlperf/internal/suite"
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
@@ -112,5 +113,21 @@ func TestStepCommand(t *testing.T) {
 				t.Errorf("suite %s %q has no steps", name, given)
 			}
 		}
+	}
+}
+
+// What this machine computes with is left out of commands that ask servers: run refuses it there.
+func TestStepCommandOfServers(t *testing.T) {
+	cmd, o := newSuiteRun(), &suiteFlags{}
+	cmd.ResetFlags()
+	o.define(cmd.Flags())
+	if err := cmd.ParseFlags([]string{"--ort-lib", "x.so", "--device", "cuda", "--intra-threads", "2", "--pin"}); err != nil {
+		t.Fatal(err)
+	}
+	q := run.Request{}
+	q.Model, q.Scenario, q.Engine.Name, q.Engine.Remote.Endpoints = "deepseek-r1", "Offline", engine.OpenAI, []string{"URL"}
+	want := "mlperf run --model deepseek-r1 --scenario Offline --backend openai --endpoint URL"
+	if got := strings.Join(stepCommand(cmd.Flags())(q), " "); got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
