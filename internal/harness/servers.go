@@ -193,7 +193,7 @@ func (r *run) generation(test *loadgen.Result) *report.Generation {
 		CachedTokens: m.Cached, TokenCheck: new(report.TokenCheck(m.Check)), Prompts: m.Prompts, Distinct: m.Distinct,
 		Counted: m.Counted, Tokenized: m.Tokenized, Finished: m.Finished, Cores: r.cfg.ClientCores,
 		FirstTokenFromSendNS: spread(m.FirstToken), LatencyFromSendNS: spread(m.Whole),
-		PerTokenNS: spread(m.PerToken), BetweenPiecesNS: spread(m.Between), HandoverNS: spread(d.handover.Spread()),
+		PerTokenNS: spread(m.PerToken), BetweenPiecesNS: spread(m.Between), HandoverNS: spread(d.handover.Spread()), Videos: m.Videos,
 	}
 	for _, t := range m.Turns {
 		g.Turns = append(g.Turns, report.Turn{FirstTokenNS: spread(t.FirstToken), LatencyNS: spread(t.Whole), Answers: int64(t.Whole.Count)})
@@ -242,7 +242,6 @@ func (r *run) generation(test *loadgen.Result) *report.Generation {
 		g.ConversationsPerSecond, g.RequestsPerSecond = g.RequestsPerSecond, per(g.Answers, p.LastCompletion)
 	}
 	g.TokensPerSecond = per(tokens, p.LastCompletion)
-	g.Videos = m.Videos
 	if g.Inputs = m.Inputs; m.Inputs > 0 {
 		g.RequestsPerSecond, g.InputsPerSecond = per(g.Answers, p.LastCompletion), per(m.Inputs, p.LastCompletion)
 	}

@@ -316,7 +316,8 @@ func TestScoreOfVideos(t *testing.T) {
 	testenv.Tree(t, dir, map[string]string{"results.json": string(text)})
 	all := filepath.Join(dir, "all")
 	s, err := score(workload.Values{vbenchOption: filepath.Join(dir, "results.json"), videosOption: all}, "")
-	if err != nil || s.Values[0].Value != 75 || s.Coverage.Scored != 5 || len(s.Warnings) != 1 || !testenv.Tells(s.Warnings[0], "1 … /nowhere/139.mp4") {
+	if err != nil || s.Values[0].Value != 75 || s.Coverage.Scored != 5 || len(s.Warnings) != 2 || !testenv.Tells(s.Warnings[0], "results.json") ||
+		!testenv.Tells(s.Warnings[1], "1 … /nowhere/139.mp4") {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if data, err := os.ReadFile(filepath.Join(all, "prompt 12_12-0.mp4")); err != nil || !bytes.HasSuffix(data, []byte("there")) {

@@ -65,7 +65,7 @@ func scoreVideos(ctx context.Context, log accuracy.Input, s workload.Scoring) (*
 	if err != nil {
 		return nil, userinput.Wrap(vbenchOption, fmt.Errorf("%s: %w", path, err))
 	}
-	score.Warnings = append(score.Warnings, files.warnings()...)
+	score.Warnings = append(append(score.Warnings, "the score is that of VBench's results in "+path), files.warnings()...)
 	return score, nil
 }
 

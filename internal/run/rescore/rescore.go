@@ -52,9 +52,9 @@ type Result struct {
 	Kept string
 }
 
-// harmless are the options that change only the output, and how much of a response can be judged: running programs gives
-// the score that the benchmark wants.
-var harmless = []string{"verbose", "compliance-images-path", "ids-path", "execute-code", "livecodebench"}
+// harmless are the options that change only the output, and how much of a response can be judged: running programs and what VBench found
+// give the score that the benchmark wants.
+var harmless = []string{"verbose", "compliance-images-path", "ids-path", "execute-code", "livecodebench", "vbench-results", "videos-path"}
 
 // A job scores a log. What is given that differs from the run's own makes it a what-if, whose score the record of the run does not get.
 type job struct {
