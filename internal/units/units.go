@@ -203,7 +203,7 @@ func SI(v float64, unit string) string {
 	for _, prefix := range []struct {
 		size float64
 		name string
-	}{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
+	}{{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
 		if v >= 0.9995*prefix.size {
 			return fmt.Sprintf("%.3g %s%s", v/prefix.size, prefix.name, unit)
 		}
