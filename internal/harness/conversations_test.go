@@ -105,9 +105,9 @@ func TestTurnsOfEachRequest(t *testing.T) {
 		return tokenserver.None
 	}
 	dir := ""
-	conversed(t, o, loadgen.Server, func(cfg *Config) { cfg.EachRequest, dir = true, cfg.OutputDir }, func(r *report.Results, err error) {
+	conversed(t, o, loadgen.Server, func(cfg *Config) { cfg.EachRequest, dir = true, cfg.OutputDir }, func(r *report.Results, _ error) {
 		of, failed := map[uint64][]requests.Request{}, 0
-		_, err = requeststest.Read(filepath.Join(dir, requests.FileName), func(q requests.Request) error { of[q.ID] = append(of[q.ID], q); return nil })
+		_, err := requeststest.Read(filepath.Join(dir, requests.FileName), func(q requests.Request) error { of[q.ID] = append(of[q.ID], q); return nil })
 		testenv.Must(t, err)
 		if len(of) != int(r.Performance.Queries) {
 			t.Errorf("%d conversations, %d in the file", r.Performance.Queries, len(of))

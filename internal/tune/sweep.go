@@ -363,8 +363,11 @@ func sweepFigures(doc *report.Sweep) []figures.Figure {
 				Color: figures.Quiet, Dashed: true})
 		}
 		if h := doc.Highest; h != nil && f.id != "against" {
-			drawn.Marks = append(drawn.Marks, figures.Mark{Axis: "x", Value: h.Rate, Label: units.Text(units.Rounded(h.Rate, 3), "/s"),
-				Color: figures.Good, Dashed: true})
+			mark := figures.Mark{Axis: "x", Value: h.Rate, Label: units.Text(units.Rounded(h.Rate, 3), "/s"), Color: figures.Good, Dashed: true}
+			if f.id == "requests" { // the other mark has its label there
+				mark.Label = ""
+			}
+			drawn.Marks = append(drawn.Marks, mark)
 		}
 		list = append(list, drawn)
 	}

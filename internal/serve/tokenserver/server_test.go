@@ -205,3 +205,13 @@ func TestShareOfRightAnswers(t *testing.T) {
 		}
 	}
 }
+
+// One input may be a text, as guidellm sends it.
+func TestInputs(t *testing.T) {
+	for body, want := range map[string]int{`{"input":"a b"}`: 1, `{"input":["a","b"]}`: 2, `{"input":[]}`: 0, `{"input":7}`: 0} {
+		w := post(t, New(Options{}), "/v1/embeddings", body)
+		if n := strings.Count(w.Body.String(), `"embedding":[`); n != want || (w.Code == http.StatusOK) != (want > 0) {
+			t.Errorf("%s: %d, %s", body, w.Code, w.Body)
+		}
+	}
+}

@@ -11,6 +11,19 @@ import (
 	"github.com/mlperf-go/mlperf/internal/machine/clock"
 )
 
+// inputs are a text or several.
+type inputs []string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (i *inputs) UnmarshalJSON(data []byte) error {
+	var text string
+	if json.Unmarshal(data, &text) == nil {
+		*i = inputs{text}
+		return nil
+	}
+	return json.Unmarshal(data, (*[]string)(i))
+}
+
 // serveTask answers a request for embeddings or ranks, Prefill after it came. Its numbers follow from the texts.
 func (s *Server) serveTask(w http.ResponseWriter, r *http.Request) {
 	began, fault := clock.Now(), s.options.Fault(int(s.requests.Add(1))-1)
@@ -19,7 +32,7 @@ func (s *Server) serveTask(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var q struct {
-		Input     []string `json:"input"`
+		Input     inputs   `json:"input"`
 		Query     string   `json:"query"`
 		Documents []string `json:"documents"`
 	}
@@ -27,7 +40,7 @@ func (s *Server) serveTask(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = json.Unmarshal(body, &q)
 	}
-	ranks, texts := strings.HasSuffix(r.URL.Path, "/rerank"), q.Input
+	ranks, texts := strings.HasSuffix(r.URL.Path, "/rerank"), []string(q.Input)
 	if ranks {
 		texts = q.Documents
 	}
