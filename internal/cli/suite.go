@@ -292,7 +292,7 @@ func stepCommand(flags *pflag.FlagSet) func(run.Request) []string {
 	// which differ, or are the suite's
 	ofSteps := []string{"rules", "division", "precision", "model-path", "dataset-path", "count", "set", "output", "json", "backend", "endpoint"}
 	same := givenFlags(flags, newRun().Flags(), ofSteps...)
-	atServers := givenFlags(flags, newRun().Flags(), append(ofSteps, "ort-lib", "device", "intra-threads", "pin", "shared-threads")...)
+	atServers := givenFlags(flags, newRun().Flags(), append(ofSteps, "ort-lib", "device")...)
 	return func(q run.Request) []string {
 		list := []string{"mlperf", "run", "--model", q.Model, "--scenario", q.Scenario}
 		count := ""

@@ -121,7 +121,7 @@ func TestStepCommandOfServers(t *testing.T) {
 	cmd, o := newSuiteRun(), &suiteFlags{}
 	cmd.ResetFlags()
 	o.define(cmd.Flags())
-	if err := cmd.ParseFlags([]string{"--ort-lib", "x.so", "--device", "cuda", "--intra-threads", "2", "--pin"}); err != nil {
+	if err := cmd.ParseFlags([]string{"--ort-lib", "x.so", "--device", "cuda"}); err != nil {
 		t.Fatal(err)
 	}
 	q := run.Request{}
