@@ -45,5 +45,5 @@ func ExampleRead() {
 	_, err := hf.Read(strings.NewReader(`{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}, "normalizer": {"type": "Rot13"}}`), "tokenizer.json")
 	fmt.Println(err)
 	// Output:
-	// tokenizer.json: normalizer: type "Rot13" is not supported, expected Sequence, NFC, NFD, NFKC, NFKD, Prepend or Replace
+	// tokenizer.json: normalizer: type "Rot13" is not supported, expected Sequence, NFC, NFD, NFKC, NFKD, Precompiled, Prepend or Replace
 }

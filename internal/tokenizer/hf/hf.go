@@ -8,7 +8,7 @@
 // # Terms
 //
 // The file describes five steps. Added tokens, for example <|eot_id|>, are found first (added.go). The normalizer changes the
-// text between them (normalize.go). The pre-tokenizer splits it into words (pretokenize.go, regex.go, gpt.go). The model
+// text between them (normalize.go, precompiled.go). The pre-tokenizer splits it into words (pretokenize.go, regex.go, gpt.go). The model
 // splits each word into tokens, by merging pairs (BPE, bpe.go) or by their scores (Unigram, unigram.go). The post-processor adds special tokens. The decoder
 // (decode.go) converts tokens to text.
 //
@@ -66,6 +66,7 @@ type component struct {
 	Split         *bool  `json:"split"`
 	UseRegex      *bool  `json:"use_regex"`
 	Individual    bool   `json:"individual_digits"`
+	CharsMap      string `json:"precompiled_charsmap"`
 	Start         int    `json:"start"`
 	Stop          int    `json:"stop"`
 

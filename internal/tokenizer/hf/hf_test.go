@@ -164,7 +164,10 @@ func TestReadErrors(t *testing.T) {
 		{"dropout", small(`{"type":"BPE","dropout":0.1,"vocab":{"a":0},"merges":[]}`, ""), []string{"dropout is 0.1"}},
 		{"a prefix of what goes on", small(`{"type":"BPE","continuing_subword_prefix":"##","vocab":{"a":0}}`, ""), []string{`continuing_subword_prefix "##"`}},
 		{"an unknown token that is not there", small(`{"type":"BPE","unk_token":"<unk>","vocab":{"a":0},"merges":[]}`, ""), []string{"unk_token", "<unk>"}},
-		{"another normalizer", small("", `,"normalizer":{"type":"Sequence","normalizers":[{"type":"NFC"},{"type":"Precompiled"}]}`), []string{"normalizer.normalizers[1]", `"Precompiled"`, "NFKC"}},
+		{"another normalizer", small("", `,"normalizer":{"type":"Sequence","normalizers":[{"type":"NFC"},{"type":"Lowercase"}]}`), []string{"normalizer.normalizers[1]", `"Lowercase"`, "NFKC"}},
+		{"a map that is not base64", small("", `,"normalizer":{"type":"Precompiled","precompiled_charsmap":"?"}`), []string{"normalizer: precompiled_charsmap", "base64"}},
+		{"a map that is cut off", small("", `,"normalizer":{"type":"Precompiled","precompiled_charsmap":"AAQAAAAA"}`), []string{"normalizer: precompiled_charsmap", "1024", "2"}},
+		{"no map", small("", `,"normalizer":{"type":"Precompiled"}`), []string{"normalizer: precompiled_charsmap", "0 bytes"}},
 		{"another pre-tokenizer", small("", `,"pre_tokenizer":{"type":"Sequence","pretokenizers":[{"type":"BertPreTokenizer"}]}`), []string{"pre_tokenizer.pretokenizers[0]", "BertPreTokenizer", "Metaspace"}},
 		{"another post-processor", small("", `,"post_processor":{"type":"Sequence","processors":[{"type":"BertProcessing"}]}`), []string{"post_processor.processors[0]", "TemplateProcessing"}},
 		{"another decoder", small("", `,"decoder":{"type":"Sequence","decoders":[{"type":"CTC"}]}`), []string{"decoder.decoders[0]", "CTC", "ByteFallback"}},
@@ -413,6 +416,8 @@ func FuzzRoundTrip(f *testing.F) {
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(small("", "")))
 	f.Add([]byte(small("", `,"pre_tokenizer":{"type":"Split","pattern":{"Regex":"[^\\r\\n\\p{L}]?+(?i:s|t)++|\\p{N}{1,3}+|a+$"}}`)))
+	f.Add([]byte(small(`{"type":"Unigram","unk_id":0,"byte_fallback":true,"vocab":[["?",-9],["a",-1],["ab",-1.5],["<0xFF>",-3]]}`,
+		`,"normalizer":{"type":"Precompiled","precompiled_charsmap":"CAAAAAAEAAABAACAYgA="}`)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		tok, err := Read(bytes.NewReader(data), "x")
 		if err != nil {

@@ -40,6 +40,8 @@ func newNormalizer(c *component, where string) (normalizer, error) {
 			}
 			return text, nil
 		}, nil
+	case "Precompiled":
+		return newPrecompiled(c, where)
 	case "Replace":
 		return newReplace(c, where)
 	case "Prepend":
@@ -50,7 +52,7 @@ func newNormalizer(c *component, where string) (normalizer, error) {
 			return c.Prepend + text, nil
 		}, nil
 	}
-	return nil, fmt.Errorf("%s: type %q is not supported, expected Sequence, NFC, NFD, NFKC, NFKD, Prepend or Replace", where, c.Type)
+	return nil, fmt.Errorf("%s: type %q is not supported, expected Sequence, NFC, NFD, NFKC, NFKD, Precompiled, Prepend or Replace", where, c.Type)
 }
 
 // newReplace makes what puts the content of a component in the place of what its pattern matches.
