@@ -71,6 +71,7 @@ type Prompt struct {
 	// Session is the conversation that the prompt belongs to, as the header X-Session-ID tells servers; empty: none. One that Follows
 	// is not sent if the prompt of its session before it failed.
 	Session string
+	Turn    int // its number in the session
 	Follows bool
 
 	// Turns follow one after the other, each after the answer to the one before; nil: a single prompt.

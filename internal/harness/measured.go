@@ -62,6 +62,8 @@ type Test struct {
 	Peak        *report.Peak       // the search that the test is the outcome of; nil: none
 	// Replay compares the answers with recorded ones; nil: the samples are no turns of recorded conversations.
 	Replay *workload.Replay
+	// Order returns the sample that was answered as the n-th; nil: the one that LoadGen chose.
+	Order func(n uint64) int
 	// Prompt returns a prompt of the data set. It is nil if samples are no prompts.
 	Prompt func(index int) *backend.Prompt
 
@@ -121,11 +123,15 @@ func (r *run) measured(ctx context.Context, traffic *loadgen.Result, dir string)
 	t.Cancelled = r.cancelled()
 	t.Servers, t.Metrics = r.servers.Servers, r.gauges.servers()
 	r.addAnswers(t)
+	if order := r.workload.Order; order != nil {
+		of := r.expected(r.cfg.Settings)
+		t.Order = func(n uint64) int { return order(n, of) }
+	}
 	if p := traffic.Performance; r.workload.Replayed != nil && p != nil {
 		t.Replay = r.workload.Replayed(func(yield func(int, bool) bool) {
 			n, more := uint64(0), true
 			p.EachSample(func(s loadgen.SampleRecord) {
-				more = more && yield(r.workload.Order(n, r.expected(r.cfg.Settings)), s.Completed >= 0)
+				more = more && yield(t.Order(n), s.Completed >= 0)
 				n++
 			})
 		})
@@ -313,22 +319,19 @@ func HashFiles(ctx context.Context, files []workload.File) (sum string, prints [
 	return sum, prints, nil
 }
 
-// ReplayFile compares the answers of a test with recorded ones, as mlcommons/endpoints does.
-const ReplayFile = "scores.json"
-
 // writeReplay writes what answers and recorded ones have in common, turn by turn.
 func (t *Test) writeReplay() error {
 	if t.Replay == nil {
 		return nil
 	}
-	if err := fileio.WriteFileIn(t.Dir, ReplayFile, t.Replay.Document); err != nil {
+	if err := fileio.WriteFileIn(t.Dir, report.ReplayFile, t.Replay.Document); err != nil {
 		return fmt.Errorf("writing the inline score: %w", err)
 	}
 	if t.Files == nil {
 		t.Files = map[string]string{}
 	}
 	sum := sha256.Sum256(t.Replay.Document)
-	t.Files[ReplayFile] = hex.EncodeToString(sum[:])
+	t.Files[report.ReplayFile] = hex.EncodeToString(sum[:])
 	return nil
 }
 

@@ -575,6 +575,10 @@ type Gathered struct {
 	Pieces  int64 `json:"pieces"`
 }
 
+// ReplayFile compares the answers of a test with recorded ones turn by turn, in the folder of a run and of a submission: scores.json of
+// mlcommons/endpoints.
+const ReplayFile = "scores.json"
+
 // A Replay compares the answers to the turns of recorded conversations with the recorded ones: by the programs that both start. Nothing is
 // judged by it.
 type Replay struct {

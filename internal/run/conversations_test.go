@@ -2,6 +2,7 @@ package run_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -66,11 +67,12 @@ func (s *talk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func replay(t *testing.T, right float64, fails func(n int) bool) (*talk, *report.Results, string) {
 	t.Helper()
 	s := &talk{Handler: tokenserver.New(tokenserver.Options{Tokens: 64, Right: right}), fails: fails}
-	server := httptest.NewServer(s)
+	server, dir := httptest.NewServer(s), t.TempDir()
 	defer server.Close()
 	q := run.Request{
-		Program: "mlperf test", Model: "qwen3.6-27b", Scenario: "singlestream", Output: filepath.Join(t.TempDir(), "out"),
-		Engine: engine.Config{Name: engine.OpenAI, Remote: engine.Remote{Endpoints: []string{server.URL}}},
+		Program: "mlperf test", Model: "qwen3.6-27b", Scenario: "singlestream", Output: filepath.Join(dir, "out"),
+		Prompts: run.Prompts{Artifacts: filepath.Join(dir, "endpoints")},
+		Engine:  engine.Config{Name: engine.OpenAI, Remote: engine.Remote{Endpoints: []string{server.URL}}},
 		Settings: []config.Override{
 			{Key: "target_latency", Value: "10", Origin: "test"}, {Key: "min_duration", Value: "1", Origin: "test"}, {Key: "min_query_count", Value: "64", Origin: "test"},
 		},
@@ -109,10 +111,24 @@ func TestRecordedConversations(t *testing.T) {
 			Score float64
 			Turns map[string]int
 		}
-		if err := json.Unmarshal(testenv.Read(t, filepath.Join(dir, harness.ReplayFile)), &document); err != nil || document.Score != right || document.Turns["issued"] != p.Issued {
+		if err := json.Unmarshal(testenv.Read(t, filepath.Join(dir, report.ReplayFile)), &document); err != nil || document.Score != right || document.Turns["issued"] != p.Issued {
 			t.Errorf("%v, %+v", err, document)
 		}
-		if r.Files[harness.ReplayFile] == "" {
+		events, turns := testenv.Read(t, filepath.Join(dir, "..", "endpoints", "events.jsonl")), []string{}
+		for line := range strings.Lines(string(events)) {
+			var e struct {
+				Type string `json:"event_type"`
+				ID   string `json:"conversation_id"`
+				Turn int
+			}
+			if testenv.Must(t, json.Unmarshal([]byte(line), &e)); e.Type == "sample.issued" {
+				turns = append(turns, fmt.Sprintf("%s %d", e.ID, e.Turn))
+			}
+		}
+		if len(turns) != p.Issued || turns[0] != "built-in-0 1" || turns[1] != "built-in-0 3" || !slices.Contains(turns, "built-in-2 1") {
+			t.Errorf("%d events of %v", len(turns), turns[:2])
+		}
+		if r.Files[report.ReplayFile] == "" {
 			t.Error("the record has no sum of scores.json")
 		}
 	}

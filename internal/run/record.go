@@ -279,7 +279,7 @@ func (rec *recorder) endpointRun(r *report.Results, t *harness.Test) endpoints.R
 	q := &rec.Request
 	return endpoints.Run{
 		Program: q.Program, Benchmark: rec.benchmark(), Model: r.Backend.Facts["endpoint_model"], Data: rec.config.DatasetDir, Endpoints: q.Engine.Remote.Endpoints,
-		Streams: rec.streams(), Test: t.Traffic, Results: r, Prompt: t.Prompt,
+		Streams: rec.streams(), Test: t.Traffic, Results: r, Prompt: t.Prompt, Order: t.Order,
 	}
 }
 

@@ -104,7 +104,7 @@ func (c *callPrompts) readTurns(path string) (err error) {
 			all = append(all, backend.Message{Raw: m})
 		}
 		c.prompts = append(c.prompts, backend.Prompt{
-			Messages: all[:len(all):len(all)], MaxTokens: callTokens, Tools: t.Tools, Session: t.Conversation, Follows: follows,
+			Messages: all[:len(all):len(all)], MaxTokens: callTokens, Tools: t.Tools, Session: t.Conversation, Turn: t.Number, Follows: follows,
 		})
 	}
 	return err

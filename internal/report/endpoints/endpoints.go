@@ -30,6 +30,7 @@ type Run struct {
 	Endpoints []string
 	Streams   bool
 	Prompt    func(index int) *backend.Prompt // of a sample; nil: not known
+	Order     func(n uint64) int              // the sample that was answered as the n-th of a test of performance; nil: the one that LoadGen chose
 	Test      *loadgen.Result
 	Results   *report.Results
 }
@@ -61,7 +62,7 @@ type file struct {
 func Write(dir string, r Run) error {
 	last := file{SummaryFile, func(w io.Writer) error { return indented(w, r.summary()) }}
 	if r.Results.Accuracy != nil {
-		last = file{ScoresFile, func(w io.Writer) error { return WriteScores(w, r.Benchmark, r.Results, r.measure()) }}
+		last = file{ScoresFile, func(w io.Writer) error { return WriteScores(w, r.Benchmark, r.Results, nil, r.measure()) }}
 	}
 	return write(dir, file{ConfigFile, r.config}, file{eventsFile, r.events}, file{indexFile, r.indices}, last)
 }
@@ -161,12 +162,17 @@ func name(s loadgen.SampleRecord) string { return fmt.Sprintf("%032x", uint64(s.
 // events writes events.jsonl, in the order of time.
 func (r *Run) events(w io.Writer) error {
 	var list []event
+	session, turn := "", (*int)(nil)
 	add := func(kind string, at time.Duration, sample string, data []any) {
-		list = append(list, event{Type: kind, Timestamp: int64(at), Sample: sample, Data: data})
+		list = append(list, event{Type: kind, Timestamp: int64(at), Sample: sample, Conversation: session, Turn: turn, Data: data})
 	}
 	end := time.Duration(0)
 	r.each(func(s loadgen.SampleRecord) {
 		id := name(s)
+		session, turn = "", nil
+		if p := r.prompt(s); p != nil && p.Session != "" {
+			session, turn = p.Session, &p.Turn
+		}
 		add("sample.issued", s.Issued, id, promptData(r.prompt(s)))
 		if s.FirstToken >= 0 {
 			add("sample.recv_first", s.FirstToken, id, nil)

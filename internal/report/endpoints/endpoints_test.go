@@ -300,7 +300,12 @@ func TestBuckets(t *testing.T) {
 
 // Times of a request count from its issue; one without an answer, or without tokens, has none.
 func TestTallyOmitsFailures(t *testing.T) {
-	all := tally{failed: (&Run{Results: &report.Results{Generation: &report.Generation{}}}).failed}
+	run := &Run{Results: &report.Results{Generation: &report.Generation{}}, Test: &loadgen.Result{}}
+	if run.failed(loadgen.SampleRecord{Completed: 1}) {
+		t.Error("without token latencies no tokens are recorded")
+	}
+	run.Test.Effective.UseTokenLatencies = true
+	all := tally{failed: run.failed}
 	for _, s := range []loadgen.SampleRecord{
 		{Issued: 10, FirstToken: 30, Completed: 90, Tokens: 4},
 		{Issued: 20, FirstToken: 60, Completed: 60, Tokens: 1},

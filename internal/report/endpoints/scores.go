@@ -3,6 +3,7 @@ package endpoints
 import (
 	"io"
 	"math"
+	"math/bits"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/config/rounds"
@@ -17,19 +18,19 @@ type scores struct {
 
 // A scored is the score of a data set (score_accuracy). Samples are unit_samples times num_repeats.
 type scored struct {
-	Dataset     string     `json:"dataset_name"`
-	Extractor   *string    `json:"extractor"`
-	GroundTruth *string    `json:"ground_truth_column"`
-	Score       any        `json:"score"` // a number, or of ROUGE texts by name
-	Units       int        `json:"unit_samples"`
-	Repeats     int        `json:"num_repeats"`
-	Samples     int        `json:"total_samples"`
-	Seconds     float64    `json:"duration_s"`
-	Complete    bool       `json:"complete"`
-	Type        string     `json:"dataset_type"`
-	Breakdown   *breakdown `json:"breakdown,omitempty"`
-	Counts      responses  `json:"response_counts"`
-	Lengths     Series     `json:"output_sequence_lengths,omitzero"`
+	Dataset     string    `json:"dataset_name"`
+	Extractor   *string   `json:"extractor"`
+	GroundTruth *string   `json:"ground_truth_column"`
+	Score       any       `json:"score"` // a number, or of ROUGE texts by name
+	Units       int       `json:"unit_samples"`
+	Repeats     int       `json:"num_repeats"`
+	Samples     int       `json:"total_samples"`
+	Seconds     float64   `json:"duration_s"`
+	Complete    bool      `json:"complete"`
+	Type        string    `json:"dataset_type"`
+	Breakdown   any       `json:"breakdown,omitempty"` // a *breakdown, or that of calls of functions
+	Counts      responses `json:"response_counts"`
+	Lengths     Series    `json:"output_sequence_lengths,omitzero"`
 }
 
 // A breakdown has the scores of the parts of a data set (evaluation/accuracy_results.py, build_breakdown).
@@ -54,7 +55,9 @@ const (
 
 // WriteScores writes accuracy_results.json of a run of accuracy. The benchmark is named as the round calls it, which decides the scale
 // of scores. The tally may be nil, for a run that has ended: lengths of answers are left out then.
-func WriteScores(w io.Writer, benchmark string, r *report.Results, t *tally) error {
+//
+// A replay of recorded conversations, of the run of performance, has an entry behind the others: the checker takes the first one.
+func WriteScores(w io.Writer, benchmark string, r *report.Results, replay *report.Replay, t *tally) error {
 	a := r.Accuracy
 	missing := 0
 	if a.Partial {
@@ -86,16 +89,32 @@ func WriteScores(w io.Writer, benchmark string, r *report.Results, t *tally) err
 		last := &list[len(list)-1] // which data set answers are missing of is not known
 		last.Counts.Issued, last.Counts.Missing = last.Counts.Issued+missing, missing
 	case len(a.Sets) > 1:
-		list[0].Breakdown = &breakdown{Subsets: map[string]float64{}, Samples: int(a.Samples)}
+		b := &breakdown{Subsets: map[string]float64{}, Samples: int(a.Samples)}
 		for _, set := range a.Sets {
-			list[0].Breakdown.Subsets[set.Name] = math.Round(1e4*set.Score) / 100
+			b.Subsets[set.Name] = math.Round(1e4*set.Score) / 100
 		}
+		list[0].Breakdown = b
+	case a.Breakdown != nil:
+		extractor, truth := "FunctionCallExtractor", "ground_truth"
+		list[0].Dataset, list[0].Breakdown, list[0].Extractor, list[0].GroundTruth = "bfcl_v4::function_calling", a.Breakdown, &extractor, &truth
+		if n := a.Breakdown.Issued; len(a.Right) > 0 && n > 0 { // all digits
+			right := 0
+			for _, b := range a.Right {
+				right += bits.OnesCount8(b)
+			}
+			list[0].Score = float64(right) / float64(n)
+		}
+	}
+	if replay != nil {
+		inline := scored{Dataset: performanceType, Score: replay.Score, Units: replay.Issued, Repeats: 1, Complete: replay.Missing == 0, Type: performanceType,
+			Counts: responses{Issued: replay.Issued, Scored: replay.Issued - replay.Missing, Missing: replay.Missing}}
+		list = append(list, inline)
 	}
 	all := scores{Sets: list}
 	sum, numbers := 0.0, 0
 	for i := range list {
 		list[i].Samples = list[i].Units * list[i].Repeats
-		if v, ok := list[i].Score.(float64); ok {
+		if v, ok := list[i].Score.(float64); ok && list[i].Type == accuracyType {
 			sum, numbers = sum+v, numbers+1
 		}
 	}

@@ -78,6 +78,7 @@ func (r *Run) warmUp() warmUp {
 const (
 	poisson       = "poisson"
 	concurrency   = "concurrency"
+	replay        = "agentic_inference" // of recorded conversations
 	maxThroughput = "max_throughput"
 )
 
@@ -85,6 +86,9 @@ const (
 func (r *Run) pattern() LoadPattern {
 	s := &r.Test.Effective
 	one, yes := 1, true
+	if r.replays() {
+		return LoadPattern{Type: replay, Concurrency: &one}
+	}
 	switch s.Scenario {
 	case loadgen.Server:
 		return LoadPattern{Type: poisson, TargetQPS: &s.TargetQPS, LegacyRates: &yes}
@@ -128,8 +132,11 @@ func (t *tally) add(s loadgen.SampleRecord) {
 
 // failed reports whether a request has no answer: it was never completed or, where answers are tokens, has none.
 func (r *Run) failed(s loadgen.SampleRecord) bool {
-	return s.Completed < 0 || r.Results.Generation != nil && s.Tokens < 1
+	return s.Completed < 0 || r.Test.Effective.UseTokenLatencies && r.Results.Generation != nil && s.Tokens < 1
 }
+
+// replays reports whether the requests are turns of recorded conversations.
+func (r *Run) replays() bool { g := r.Results.Generation; return g != nil && g.Replay != nil }
 
 // measure gathers the numbers of the samples of the test.
 func (r *Run) measure() *tally {
@@ -141,7 +148,14 @@ func (r *Run) measure() *tally {
 // each passes the samples of the test.
 func (r *Run) each(f func(loadgen.SampleRecord)) {
 	if p := r.Test.Performance; p != nil {
-		p.EachSample(f)
+		n := uint64(0)
+		p.EachSample(func(s loadgen.SampleRecord) {
+			if r.Order != nil {
+				s.Index = loadgen.QuerySampleIndex(r.Order(n))
+			}
+			n++
+			f(s)
+		})
 		return
 	}
 	r.Test.EachAccuracySample(f)

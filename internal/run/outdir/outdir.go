@@ -42,7 +42,7 @@ func (e *ExistsError) Error() string {
 
 // files are the names of the files that a run writes, beside the conf files.
 func files() []string {
-	return append(peak.TestFiles(), page.FileName, harness.AccuracyFile, harness.ReplayFile, harness.PeakFile, power.SamplesFile,
+	return append(peak.TestFiles(), page.FileName, harness.AccuracyFile, report.ReplayFile, harness.PeakFile, power.SamplesFile,
 		endpoints.Folder+"/"+endpoints.ConfigFile, endpoints.Folder+"/"+endpoints.SummaryFile)
 }
 

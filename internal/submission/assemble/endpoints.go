@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/endpoints"
 )
 
@@ -61,11 +62,18 @@ func (r *result) endpointValue(unit string) (float64, string) {
 // placeEndpoints copies the files of a result that has no logs of LoadGen.
 func (b *builder) placeEndpoints(ctx context.Context, r *result, to string) error {
 	var scores bytes.Buffer
+	var replay *report.Replay
+	if g := r.performance.results.Generation; g != nil {
+		replay = g.Replay
+	}
 	errs := []error{
 		b.copy(ctx, endpoints.PathOf(r.performance.folder, endpoints.ConfigFile), to+"/"+endpoints.ConfigFile),
 		b.copy(ctx, endpoints.PathOf(r.performance.folder, endpoints.SummaryFile), to+"/"+endpoints.SummaryFile),
-		endpoints.WriteScores(&scores, r.benchmark, r.accuracy.results, nil),
+		endpoints.WriteScores(&scores, r.benchmark, r.accuracy.results, replay, nil),
 		b.write(to+"/"+endpoints.ScoresFile, scores.Bytes()),
+	}
+	if replay != nil {
+		errs = append(errs, b.copy(ctx, filepath.Join(r.performance.folder, report.ReplayFile), to+"/"+report.ReplayFile))
 	}
 	return errors.Join(errs...)
 }
