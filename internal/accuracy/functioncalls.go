@@ -1,12 +1,19 @@
 package accuracy
 
 import (
+	"bufio"
 	"fmt"
+	"iter"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/mlperf-go/mlperf/internal/accuracy/bfcl"
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/tokenizer/pytext"
 )
 
@@ -81,15 +88,95 @@ const (
 	NormalizedCalls = "normalized_single_turn_score"
 )
 
-// ScoreCalls scores a log of calls of functions: a payload is the text of an answer, or its calls of tools as JSON (bfcl.Question.Judge). Of the
-// questions the first issued ones were asked (0: all); those without an answer are wrong. The values are in percent, with two digits, which
+// callRecords are the first answers to questions: of an accuracy log, or of events.jsonl of mlcommons/endpoints with sample_idx_map.json
+// beside it, which also tells how many were issued; 0: not known.
+func callRecords(log Input, c *Coverage) (iter.Seq2[Record, error], int, error) {
+	buffered := bufio.NewReaderSize(log, 1<<16)
+	head, _ := buffered.Peek(1)
+	in := Named(log.Name(), buffered)
+	if len(head) == 0 || head[0] != '{' {
+		return FirstRecords(in, c), 0, nil
+	}
+	path := filepath.Join(filepath.Dir(log.Name()), "sample_idx_map.json")
+	text, err := fileio.ReadFile(path, maxIndices)
+	if err != nil {
+		return nil, 0, fmt.Errorf("reading which questions the answers are of: %w", err)
+	}
+	var phases map[string]map[string]uint64
+	if err := json.Unmarshal(text, &phases); err != nil {
+		return nil, 0, fmt.Errorf("%s: %w", path, err)
+	}
+	for name, indices := range phases {
+		if strings.HasPrefix(name, "bfcl_v4") {
+			return clientRecords(in, indices, c), len(indices), nil
+		}
+	}
+	return nil, 0, fmt.Errorf("%s has no data set bfcl_v4: expected that of a run of accuracy", path)
+}
+
+const (
+	maxIndices = 64 << 20  // bytes of sample_idx_map.json
+	maxEvent   = 256 << 20 // of a line of events.jsonl
+)
+
+// clientRecords are the answers in events.jsonl, the first of each question, by the ids of requests.
+func clientRecords(log Input, indices map[string]uint64, c *Coverage) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		lines := bufio.NewScanner(log)
+		lines.Buffer(nil, maxEvent)
+		seen := map[string]bool{}
+		for number := 0; lines.Scan(); number++ {
+			var e struct {
+				Type string         `json:"event_type"`
+				ID   string         `json:"sample_uuid"`
+				Data jsontext.Value `json:"data"`
+			}
+			err := json.Unmarshal(lines.Bytes(), &e)
+			index, ours := indices[e.ID]
+			if err == nil && (e.Type != "sample.complete" || !ours) {
+				continue
+			}
+			answer := ""
+			if err == nil {
+				answer, err = bfcl.ClientAnswer(e.Data)
+			}
+			if err == nil && index >= uint64(c.Samples) {
+				err = fmt.Errorf("question %d: the data set has only %d", index, c.Samples)
+			}
+			if err != nil {
+				yield(Record{}, fmt.Errorf("%s:%d: %w", log.Name(), number+1, err))
+				return
+			}
+			if c.count(seen[e.ID]); seen[e.ID] {
+				continue
+			}
+			seen[e.ID] = true
+			if !yield(Record{QSLIndex: index, Data: []byte(answer), Number: number}, nil) {
+				return
+			}
+		}
+		if err := lines.Err(); err != nil {
+			yield(Record{}, fmt.Errorf("%s: %w", log.Name(), err))
+		}
+	}
+}
+
+// ScoreCalls scores a log of calls of functions: a payload is the text of an answer, or its calls of tools as JSON (bfcl.Question.Judge). The log
+// may also be events.jsonl of mlcommons/endpoints. Of the questions the first issued ones were asked (0: all); those without an answer are wrong. The values are in percent, with two digits, which
 // the official gate compares.
 func ScoreCalls(log Input, questions []bfcl.Question, issued int) (*Score, error) {
 	score := &Score{Coverage: Coverage{Samples: len(questions)}, Right: make([]byte, (len(questions)+7)/8)}
 	asked, right, order := map[string]int{}, map[string]int{}, []string(nil)
 	whys, raised, first := map[string]int{}, 0, ""
 	all := 0
-	for rec, err := range FirstRecords(log, &score.Coverage) {
+	records, ofClient, err := callRecords(log, &score.Coverage)
+	if err != nil {
+		return nil, err
+	}
+	if ofClient > 0 {
+		issued = ofClient
+	}
+	for rec, err := range records {
 		if err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -73,6 +74,43 @@ func TestCallsAddUp(t *testing.T) {
 		}
 	}
 	if _, err := ScoreCalls(Named("log", strings.NewReader("[]")), questions, 0); !testenv.Names(err, "no record") {
+		t.Error(err)
+	}
+
+	// The same as the client logs it: some answers lack, one comes twice, and one is of another phase.
+	var events strings.Builder
+	indices, dir := map[string]int{}, t.TempDir()
+	for i, c := range cases {
+		id := fmt.Sprintf("u%d", i)
+		indices[id] = i
+		if i%7 == 0 {
+			continue
+		}
+		data, _ := json.Marshal([]any{"TextModelOutput", []string{c.Output}})
+		fmt.Fprintf(&events, `{"event_type":"sample.issued","sample_uuid":%q,"data":null}`+"\n", id)
+		for range 1 + i%2 {
+			fmt.Fprintf(&events, `{"event_type":"sample.complete","sample_uuid":%q,"data":%s}`+"\n", id, data)
+		}
+	}
+	events.WriteString(`{"event_type":"sample.complete","sample_uuid":"other","data":null}` + "\n")
+	phases, _ := json.Marshal(map[string]any{"performance": map[string]int{"other": 0}, "bfcl_v4::function_calling": indices})
+	testenv.Must(t, os.WriteFile(filepath.Join(dir, "sample_idx_map.json"), phases, 0o644))
+	log := func(text string) Input { return Named(filepath.Join(dir, "events.jsonl"), strings.NewReader(text)) }
+	score, err := ScoreCalls(log(events.String()), questions, 0)
+	testenv.Must(t, err)
+	var b Breakdown
+	testenv.Must(t, json.Unmarshal(golden["missing"].Breakdown, &b))
+	if d := cmp.Diff(&b, score.Breakdown); d != "" {
+		t.Errorf("events: %s", d)
+	}
+	for text, want := range map[string]string{
+		"{\n": "events.jsonl:1", `{"event_type":"sample.complete","sample_uuid":"u1","data":[1]}`: "events.jsonl:1 … TextModelOutput",
+	} {
+		if _, err := ScoreCalls(log(text), questions, 0); !testenv.Names(err, want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+	if _, err := ScoreCalls(Named(filepath.Join(t.TempDir(), "events.jsonl"), strings.NewReader("{}")), questions, 0); !testenv.Names(err, "sample_idx_map.json") {
 		t.Error(err)
 	}
 }

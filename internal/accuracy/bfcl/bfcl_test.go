@@ -196,6 +196,26 @@ func TestCallsInTexts(t *testing.T) {
 	}
 }
 
+// Answers as the official client logs them: pieces of calls together by their index, or reasoning and text.
+func TestAnswersOfTheClient(t *testing.T) {
+	for data, want := range map[string]string{
+		`null`:                "",
+		`["TextModelOutput"]`: "",
+		`["TextModelOutput",["a","b"],["r"],null]`:      "rab",
+		`["TextModelOutput","a",null,[{"function":1}]]`: `[{"function":1}]`,
+		`["TextModelOutput",["prose"],null,[[{"index":1,"id":"b","function":{"name":"g","arguments":"{"}}],[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},{"index":1,"function":{"arguments":"}"}}]]]`: `[{"type":"function","function":{"arguments":"{}","name":"f"},"id":"a"},{"type":"function","function":{"arguments":"{}","name":"g"},"id":"b"}]`,
+	} {
+		if got, err := ClientAnswer(jsontext.Value(data)); err != nil || got != want {
+			t.Errorf("%s: %v %s, want %s", data, err, got, want)
+		}
+	}
+	for _, data := range []string{`1`, `["Other"]`, `["TextModelOutput",[1]]`, `["TextModelOutput","",null,[[1]]]`} {
+		if got, err := ClientAnswer(jsontext.Value(data)); err == nil {
+			t.Errorf("%s: %s", data, got)
+		}
+	}
+}
+
 // Questions that are damaged are errors that say where.
 func TestDamagedQuestions(t *testing.T) {
 	const function = `[{"name":"f","parameters":{"properties":{},"required":[]}}]`
@@ -228,6 +248,16 @@ func FuzzCalls(f *testing.F) {
 		}
 		if Native(answer) && len(found) == 0 && !raises {
 			t.Error("calls of tools without a call")
+		}
+	})
+}
+
+func FuzzClientAnswers(f *testing.F) {
+	f.Add([]byte(`["TextModelOutput",["a"],null,[[{"index":0,"function":{"name":"f","arguments":"{}"}}]]]`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		v := jsontext.Value(data)
+		if _, err := ClientAnswer(v); v.IsValid() && err == nil && v.Kind() != 'n' && v.Kind() != '[' {
+			t.Errorf("%s is an answer", data)
 		}
 	})
 }

@@ -5,7 +5,7 @@
 //	verdict := q.Judge(`[{"function": {"name": "area", "arguments": "{\"base\": 10}"}}]`)
 //	verdict.Right, verdict.Why // false, "simple_function_checker:missing_required"
 //
-// The files: calls.go finds calls in an answer, python.go reads those that are written as Python; check.go compares them with the possible
+// The files: answer.go reads an answer that the official client logged; calls.go finds calls in an answer, python.go reads those that are written as Python; check.go compares them with the possible
 // answers, literal.go reads the literals of Java and JavaScript in their arguments; shell.go compares the programs that a turn of a
 // conversation starts with those of the recorded turn; value.go has the values, which are Python's.
 //

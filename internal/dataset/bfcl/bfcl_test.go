@@ -219,7 +219,7 @@ func FuzzTools(f *testing.F) {
 	f.Add([]byte(`[{"name":"a.b","parameters":{"properties":{"x":{"type":"float","description":"d"},"y":{"type":"array","items":{"type":"dict","properties":{}}}},"required":[]}}]`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		tools, err := Tools(data)
-		if err == nil && !tools.IsValid(jsontext.AllowInvalidUTF8(true)) {
+		if err == nil && !tools.IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
 			t.Errorf("%s: %s", data, tools)
 		}
 	})

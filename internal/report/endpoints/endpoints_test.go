@@ -490,7 +490,7 @@ func TestScoresOfBenchmarks(t *testing.T) {
 			"map[:map[gen_len:8167644 rouge1:38.7 rouge2:15.9 rougeL:24.4 rougeLsum:35.7]/13368/1]"},
 	} {
 		var b strings.Builder
-		if err := WriteScores(&b, c.benchmark, &report.Results{Rules: "v6.1", Accuracy: &c.accuracy}, nil); err != nil {
+		if err := WriteScores(&b, c.benchmark, &report.Results{Rules: "v6.1", Accuracy: &c.accuracy}, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		var file struct {
