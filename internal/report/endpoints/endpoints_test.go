@@ -527,3 +527,28 @@ func TestScoresOfBenchmarks(t *testing.T) {
 		}
 	}
 }
+
+// Videos have no tokens: their rates are of requests, and there are no lengths.
+func TestVideosHaveNoTokens(t *testing.T) {
+	dir := writtenOf(t, film{}, loadgen.Offline, func(s *loadgen.TestSettings) { s.UseTokenLatencies = false }, func(r *Run) { r.Streams, r.Results.Generation = false, &report.Generation{Videos: 700} })
+	s := read[Summary](t, dir, SummaryFile)
+	if s.Failed != 0 || s.Completed != s.Issued || s.QPS == nil || s.TPS != nil || s.Output.Spread != nil || s.Latency.Spread == nil {
+		t.Errorf("%+v", s)
+	}
+	official := read[Summary](t, filepath.Join("testdata", "out_wan"), SummaryFile)
+	if official.TPS != nil || official.Output.Spread != nil || official.TTFT.EarlyStopping != nil {
+		t.Errorf("the official client has %+v", official)
+	}
+}
+
+// film answers after 20 ms, without tokens.
+type film struct{ system }
+
+func (film) IssueQuery(q loadgen.Query) {
+	for _, sample := range q.Samples {
+		go func() {
+			time.Sleep(20 * time.Millisecond)
+			q.Complete([]loadgen.QuerySampleResponse{{ID: sample.ID}})
+		}()
+	}
+}
