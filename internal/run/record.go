@@ -276,10 +276,10 @@ func (rec *recorder) writeArtifacts(r *report.Results, t *harness.Test) error {
 
 // endpointRun is a test as mlcommons/endpoints describes it.
 func (rec *recorder) endpointRun(r *report.Results, t *harness.Test) endpoints.Run {
-	q := &rec.Request
+	q, videos := &rec.Request, r.Generation != nil && r.Generation.Videos > 0
 	return endpoints.Run{
-		Program: q.Program, Benchmark: rec.benchmark(), Model: r.Backend.Facts["endpoint_model"], Data: rec.config.DatasetDir, Endpoints: q.Engine.Remote.Endpoints,
-		Streams: rec.streams(), Test: t.Traffic, Results: r, Prompt: t.Prompt, Order: t.Order,
+		Program: q.Program, Benchmark: rec.benchmark(), Model: r.ServedModel(), Data: rec.config.DatasetDir, Endpoints: q.Engine.Remote.Endpoints,
+		Streams: rec.streams() && !videos, Test: t.Traffic, Results: r, Prompt: t.Prompt, Order: t.Order,
 	}
 }
 

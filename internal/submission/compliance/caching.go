@@ -81,6 +81,14 @@ func (r *runner) audit(ctx context.Context) (*Verdict, error) {
 		if err != nil {
 			return nil, err
 		}
+		summary, err := endpoints.ReadSummary(endpoints.PathOf(p.folder, endpoints.SummaryFile))
+		if err != nil {
+			return nil, err
+		}
+		if summary.Complete && summary.Issued < samples { // the data set has no more
+			r.observer.Note(fmt.Sprintf("%s has %d samples each, as many as the data set", r.Test, summary.Issued))
+			samples = summary.Issued
+		}
 		for _, name := range []string{endpoints.ConfigFile, endpoints.SummaryFile} {
 			files[p.name+"/"+name] = endpoints.PathOf(p.folder, name)
 		}
