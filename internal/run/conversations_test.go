@@ -22,10 +22,10 @@ import (
 	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
-// A talk records the requests of conversations, and fails those whose number it is told.
+// A talk records the requests of conversations, and fails some.
 type talk struct {
 	http.Handler
-	fails func(n int) bool
+	fails func(session string, messages int) bool
 
 	mu       sync.Mutex
 	sessions []string
@@ -44,7 +44,6 @@ func (s *talk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var request struct{ Messages []any }
 	_ = json.Unmarshal(body, &request)
 	s.mu.Lock()
-	n := len(s.sessions)
 	s.sessions, s.messages = append(s.sessions, session), append(s.messages, len(request.Messages))
 	s.fields = nil
 	d := json.NewDecoder(strings.NewReader(string(body)))
@@ -56,7 +55,7 @@ func (s *talk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.fields = append(s.fields, name.(string))
 	}
 	s.mu.Unlock()
-	if s.fails(n) {
+	if s.fails(session, len(request.Messages)) {
 		http.Error(w, "no", http.StatusInternalServerError)
 		return
 	}
@@ -64,7 +63,7 @@ func (s *talk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // replay has the built-in conversations answered.
-func replay(t *testing.T, right float64, fails func(n int) bool) (*talk, *report.Results, string) {
+func replay(t *testing.T, right float64, fails func(session string, messages int) bool) (*talk, *report.Results, string) {
 	t.Helper()
 	s := &talk{Handler: tokenserver.New(tokenserver.Options{Tokens: 64, Right: right}), fails: fails}
 	server, dir := httptest.NewServer(s), t.TempDir()
@@ -89,7 +88,7 @@ func replay(t *testing.T, right float64, fails func(n int) bool) (*talk, *report
 func TestRecordedConversations(t *testing.T) {
 	t.Setenv("MLPERF_CACHE_DIR", t.TempDir())
 	for _, right := range []float64{0, 1} {
-		s, r, dir := replay(t, right, func(int) bool { return false })
+		s, r, dir := replay(t, right, func(string, int) bool { return false })
 		p := r.Generation.Replay
 		if r.Result != report.Valid || r.Metric == nil || r.Metric.Name != report.MeanLatency || p == nil || p.Score != right || p.Missing != 0 || p.Issued != p.Compared || p.Issued < 64 {
 			t.Fatalf("%v right: %s, %+v, %+v", right, r.Result, r.Metric, p)
@@ -137,16 +136,21 @@ func TestRecordedConversations(t *testing.T) {
 // A turn that fails ends its conversation: what follows is not sent, counts as missing, and the run is INVALID.
 func TestBrokenConversations(t *testing.T) {
 	t.Setenv("MLPERF_CACHE_DIR", t.TempDir())
-	failed := ""
-	var s *talk
-	s, r, _ := replay(t, 1, func(n int) bool {
-		return n >= 40 && failed == "" && func() bool { failed = "x"; return true }()
+	const broken, length = "built-in-1", 4 // not the first conversation, which the warm-up asks
+	failed := false
+	s, r, _ := replay(t, 1, func(session string, messages int) bool {
+		fails := !failed && session == broken && messages == length
+		failed = failed || fails
+		return fails
 	})
 	p := r.Generation.Replay
 	if r.Result != report.Invalid || p == nil || p.Missing < 1 || p.Score >= 1 || p.Score < 0.5 {
 		t.Fatalf("%s, %+v", r.Result, p)
 	}
-	at := 40 // the failed request
+	at := slices.Index(s.sessions, broken) + 1 // the second turn
+	if s.messages[at] != length {
+		t.Fatalf("%s has %d messages in its second turn, want %d", broken, s.messages[at], length)
+	}
 	for i, session := range s.sessions[at+1:] {
 		if session == s.sessions[at] && s.messages[at+1+i] > s.messages[at] {
 			t.Errorf("%s went on with %d messages after a failure at %d", session, s.messages[at+1+i], s.messages[at])
