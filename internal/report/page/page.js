@@ -152,6 +152,13 @@ function save(f, u, el) {
   });
 }
 function data(f) { return [f.at].concat(f.series.map(function (s) { return s.values; })); }
+// Marks at the measured points, but at none that is fewer pixels from the one before.
+function apart(at, pixels) {
+  return function (u) {
+    var last = -pixels;
+    return at.filter(function (x) { var p = u.valToPos(x, "x"), far = p - last >= pixels; if (far) last = p; return far; });
+  };
+}
 function draw(f) {
   var el = document.getElementById("f-" + f.id); if (!el) return;
   el.textContent = "";
@@ -159,7 +166,7 @@ function draw(f) {
   var o = {
     width: el.clientWidth, height: el.clientHeight, padding: [12, f.right ? 4 : 18, 0, 0],
     scales: { x: scale(f, "x"), y: scale(f, "y") }, series: series(f),
-    axes: [axis(f.x, Object.assign({ size: 30, space: narrow ? 60 : 80 }, f.series[0].kind === "joined" && f.at.length < 12 && { splits: function () { return f.at; } }, f.places && {
+    axes: [axis(f.x, Object.assign({ size: 30, space: narrow ? 60 : 80 }, f.series[0].kind === "joined" && f.at.length < 12 && { splits: apart(f.at, 40) }, f.places && {
       incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 1e4, 1e5], values: function (u, v) { return v.map(function (x) { return place(f, x, narrow); }); }
     })), axis(f.y, { size: wide })],
     legend: { live: true, markers: { width: 0, fill: function (u, i) { return i ? css(f.series[i - 1].color) : ""; } } },
