@@ -72,6 +72,9 @@ func TestRecordIsWrittenWhole(t *testing.T) {
 
 // Folders are where files should be. A result is complete without charts and the trace.
 func TestUnwrittenRecord(t *testing.T) {
+	if testing.Short() {
+		t.Skip("for the race detector TestRecordIsWrittenWhole has the same runs")
+	}
 	for file, problem := range map[string]string{report.FileName: "the results were not written: ", charts.FileName: "", mlperflog.TraceFile: ""} {
 		for name, change := range kinds {
 			t.Run(name+" without "+file, func(t *testing.T) {
