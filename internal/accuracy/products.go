@@ -144,26 +144,8 @@ func alike(a, b string) bool {
 	if all == 0 {
 		return true
 	}
-	apart := float64(all-2*longestCommon(x, y)) / float64(all)
+	apart := float64(all-2*commonLength(make([]uint32, len(y)+1), x, y)) / float64(all)
 	return (1-apart)*100 > 90
-}
-
-// longestCommon is the length of the longest common subsequence.
-func longestCommon(x, y []rune) int {
-	row := make([]int, len(y)+1)
-	for _, a := range x {
-		diagonal := 0
-		for k, b := range y {
-			above := row[k+1]
-			if a == b {
-				row[k+1] = diagonal + 1
-			} else {
-				row[k+1] = max(above, row[k])
-			}
-			diagonal = above
-		}
-	}
-	return row[len(y)]
 }
 
 // The texts that pydantic takes for truth values, in any case.

@@ -35,7 +35,7 @@ func (s *rougeScorer) score(text, wanted string) [4]float64 {
 	s.grams.matches(ids, wantedIDs, hits[:], totals[:])
 	n, m := len(ids), len(wantedIDs)
 	return [4]float64{
-		f1(hits[0], n, m), f1(hits[1], n-1, m-1), f1(s.commonLength(wantedIDs, ids), n, m),
+		f1(hits[0], n, m), f1(hits[1], n-1, m-1), f1(commonLength(s.zeros(len(ids)+1), wantedIDs, ids), n, m),
 		f1(s.union(lines, wantedLines, countIDs(ids), countIDs(wantedIDs)), n, m),
 	}
 }
@@ -112,9 +112,8 @@ func (s *rougeScorer) union(lines, wanted [][]int32, left, wantedLeft map[int32]
 	return hits
 }
 
-// commonLength is the length of a longest common subsequence.
-func (s *rougeScorer) commonLength(a, b []int32) int {
-	row := s.zeros(len(b) + 1)
+// commonLength is the length of a longest common subsequence. It works in a row of zeros, one more than b has.
+func commonLength[T comparable](row []uint32, a, b []T) int {
 	for _, x := range a {
 		diagonal := uint32(0)
 		for j, y := range b {

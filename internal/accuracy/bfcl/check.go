@@ -185,7 +185,7 @@ func (q *Question) check(found []call) error {
 			found[i].arguments = v
 		}
 		if k := kindOf(found[i].name); k == kindList || k == kindDict {
-			return exception("a name that is no text")
+			return exception("a name that is not a text")
 		}
 	}
 	switch {
@@ -447,7 +447,7 @@ func checkList(v value, possible list) error {
 	for _, p := range possible {
 		items, ok := items(p)
 		if !ok {
-			return exception("a possible value that is no list")
+			return exception("a possible value that is not a list")
 		}
 		if equal(given, plainItems(items)) {
 			return nil
@@ -486,7 +486,7 @@ func checkKeys(given, wanted *dict) (why error) {
 		}
 		values, ok := items(wanted.values[key])
 		if !ok {
-			return exception("possible values of a key that are no list")
+			return exception("possible values of a key that are not a list")
 		}
 		if !in(plain(given.values[key]), plainItems(values)) {
 			why = mistake("value_error:dict_value")
@@ -499,7 +499,7 @@ func checkKeys(given, wanted *dict) (why error) {
 		}
 		values, ok := items(wanted.values[key])
 		if !ok {
-			return exception("possible values of a key that are no list")
+			return exception("possible values of a key that are not a list")
 		}
 		if kindOf(wanted.values[key]) == kindList && !in("", values) {
 			return mistake("value_error:dict_key")
@@ -515,7 +515,7 @@ func checkObjects(v value, possible list) error {
 	for _, p := range possible {
 		wanted, ok := items(p)
 		if !ok {
-			return exception("a possible value that is no list")
+			return exception("a possible value that is not a list")
 		}
 		if len(given) != len(wanted) {
 			why = mistake("value_error:list_dict_count")

@@ -3,6 +3,7 @@ package bfcl
 import (
 	"math/big"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/internal/tokenizer/pytext"
@@ -72,7 +73,7 @@ func truth(text string) value {
 	return text
 }
 
-// errUnsupported is the error of types that the official converters do not take.
+// An unsupportedError is that of types that the official converters do not take.
 type unsupportedError string
 
 func (e unsupportedError) Error() string {
@@ -121,26 +122,32 @@ func readJavaArray(text, items string) (value, error) {
 	if m == nil {
 		return text, nil
 	}
+	parts := strings.Split(m[1], ",")
+	return readJavaElements(slices.DeleteFunc(parts, func(part string) bool { return pytext.TrimSpace(part) == "" }), items, false)
+}
+
+// readJavaElements reads the elements of a collection; without a type of the items the literal of each tells its own. Texts and characters
+// may lose their quotes.
+func readJavaElements(parts []string, items string, bare bool) (value, error) {
 	elements := list{}
-	for part := range strings.SplitSeq(m[1], ",") {
-		if part = pytext.TrimSpace(part); part == "" {
-			continue
+	for _, part := range parts {
+		part = pytext.TrimSpace(part)
+		var v value
+		var err error
+		switch {
+		case items == "":
+			v = javaValue(part)
+		case bare && (items == "char" || items == "String"):
+			v = inner(part)
+		default:
+			v, err = readJava(part, items, "")
 		}
-		v, err := readJavaElement(part, items)
 		if err != nil {
 			return nil, err
 		}
 		elements = append(elements, v)
 	}
 	return elements, nil
-}
-
-// readJavaElement reads an element of a collection; without a type of the items its literal tells its own.
-func readJavaElement(text, items string) (value, error) {
-	if items == "" {
-		return javaValue(text), nil
-	}
-	return readJava(text, items, "")
 }
 
 // readJavaList reads new ArrayList<>(Arrays.asList(…)) and new ArrayList<>() {{ add(…); }}. Texts and characters lose their quotes.
@@ -155,20 +162,7 @@ func readJavaList(text, items string) (value, error) {
 	} else if !javaNewList.MatchString(text) {
 		return text, nil
 	}
-	elements := list{}
-	for _, part := range parts {
-		part = pytext.TrimSpace(part)
-		if items == "char" || items == "String" {
-			elements = append(elements, inner(part))
-			continue
-		}
-		v, err := readJavaElement(part, items)
-		if err != nil {
-			return nil, err
-		}
-		elements = append(elements, v)
-	}
-	return elements, nil
+	return readJavaElements(parts, items, true)
 }
 
 // inner is a text without its first and its last character.
