@@ -64,15 +64,7 @@ func (s ADE20KSpec) Scene(i int) Scene {
 //
 // Folder, errors, ctx and progress are as with WriteImageNet.
 func WriteADE20K(ctx context.Context, dir string, spec ADE20KSpec, judge Judge, progress func(done, total int)) error {
-	err := spec.check()
-	if err == nil {
-		m := Manifest{Version: FormatVersion, Spec: &spec}
-		err = publish(dir, m, func(folder string) error { return spec.fill(ctx, folder, progress) }, judge)
-	}
-	if err != nil {
-		return fmt.Errorf("making the built-in ADE20K: %w", err)
-	}
-	return nil
+	return publish(ctx, dir, "ADE20K", &spec, func(folder string) error { return spec.fill(ctx, folder, progress) }, judge)
 }
 
 // fill writes the files.

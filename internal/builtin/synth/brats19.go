@@ -42,15 +42,7 @@ const modalities = 4
 //
 // Folder, errors, ctx and progress are as with WriteImageNet.
 func WriteBraTS19(ctx context.Context, dir string, spec BraTS19Spec, judge Judge, progress func(done, total int)) error {
-	err := spec.check()
-	if err == nil {
-		m := Manifest{Version: FormatVersion, Spec: &spec}
-		err = publish(dir, m, func(folder string) error { return spec.fill(ctx, folder, progress) }, judge)
-	}
-	if err != nil {
-		return fmt.Errorf("making the built-in BraTS19: %w", err)
-	}
-	return nil
+	return publish(ctx, dir, "BraTS19", &spec, func(folder string) error { return spec.fill(ctx, folder, progress) }, judge)
 }
 
 // fill writes the files.

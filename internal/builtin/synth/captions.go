@@ -62,17 +62,7 @@ func (s CaptionSpec) Key() string {
 //
 // Folder, errors and ctx are as with WriteImageNet.
 func WriteCaptions(ctx context.Context, dir string, spec CaptionSpec, judge Judge) error {
-	err := spec.check()
-	if err == nil {
-		err = context.Cause(ctx)
-	}
-	if err == nil {
-		err = publish(dir, Manifest{Version: FormatVersion, Spec: &spec}, spec.fill, judge)
-	}
-	if err != nil {
-		return fmt.Errorf("making the built-in captions: %w", err)
-	}
-	return nil
+	return publish(ctx, dir, "captions", &spec, spec.fill, judge)
 }
 
 // fill writes the files.

@@ -159,15 +159,7 @@ func (s COCOSpec) number(r *stream) uint64 {
 //
 // Folder, errors, ctx and progress are as with WriteImageNet.
 func WriteCOCO(ctx context.Context, dir string, spec COCOSpec, judge Judge, progress func(done, total int)) error {
-	err := spec.check()
-	if err == nil {
-		m := Manifest{Version: FormatVersion, Spec: &spec}
-		err = publish(dir, m, func(folder string) error { return spec.fill(ctx, folder, progress) }, judge)
-	}
-	if err != nil {
-		return fmt.Errorf("making the built-in %s: %w", spec.Layout, err)
-	}
-	return nil
+	return publish(ctx, dir, string(spec.Layout), &spec, func(folder string) error { return spec.fill(ctx, folder, progress) }, judge)
 }
 
 // fill writes the files.

@@ -68,17 +68,7 @@ func (s CriteoSpec) Key() string {
 //
 // Folder, errors and ctx are as with WriteImageNet.
 func WriteCriteo(ctx context.Context, dir string, spec CriteoSpec, judge Judge) error {
-	err := spec.check()
-	if err == nil {
-		err = context.Cause(ctx)
-	}
-	if err == nil {
-		err = publish(dir, Manifest{Version: FormatVersion, Spec: &spec}, spec.fill, judge)
-	}
-	if err != nil {
-		return fmt.Errorf("making the built-in Criteo: %w", err)
-	}
-	return nil
+	return publish(ctx, dir, "Criteo", &spec, spec.fill, judge)
 }
 
 // fill writes the pairs.

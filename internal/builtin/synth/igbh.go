@@ -50,17 +50,7 @@ func (s IGBHSpec) Key() string {
 //
 // Folder, errors and ctx are as with WriteImageNet.
 func WriteIGBH(ctx context.Context, dir string, spec IGBHSpec, judge Judge) error {
-	err := spec.check()
-	if err == nil {
-		err = context.Cause(ctx)
-	}
-	if err == nil {
-		err = publish(dir, Manifest{Version: FormatVersion, Spec: &spec}, func(folder string) error { return spec.fill(ctx, folder) }, judge)
-	}
-	if err != nil {
-		return fmt.Errorf("making the built-in IGBH: %w", err)
-	}
-	return nil
+	return publish(ctx, dir, "IGBH", &spec, func(folder string) error { return spec.fill(ctx, folder) }, judge)
 }
 
 // nodes is how many nodes of a kind there are.

@@ -107,15 +107,7 @@ func AnchorJPEG(spec ImageNetSpec, class int) ([]byte, error) {
 // success too. Progress, if not nil, is told how many images are done, by
 // one goroutine at a time.
 func WriteImageNet(ctx context.Context, dir string, spec ImageNetSpec, progress func(done, total int)) error {
-	err := spec.check()
-	if err == nil {
-		m := Manifest{Version: FormatVersion, Spec: &spec}
-		err = publish(dir, m, func(folder string) error { return spec.fill(ctx, folder, progress) }, nil)
-	}
-	if err != nil {
-		return fmt.Errorf("making the built-in ImageNet: %w", err)
-	}
-	return nil
+	return publish(ctx, dir, "ImageNet", &spec, func(folder string) error { return spec.fill(ctx, folder, progress) }, nil)
 }
 
 // fill writes the files.

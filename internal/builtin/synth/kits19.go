@@ -75,15 +75,7 @@ func (s KiTS19Spec) Grid(i int) VolumeGrid {
 //
 // Folder, errors, ctx and progress are as with WriteImageNet.
 func WriteKiTS19(ctx context.Context, dir string, spec KiTS19Spec, judge Judge, progress func(done, total int)) error {
-	err := spec.check()
-	if err == nil {
-		m := Manifest{Version: FormatVersion, Spec: &spec}
-		err = publish(dir, m, func(folder string) error { return spec.fill(ctx, folder, progress) }, judge)
-	}
-	if err != nil {
-		return fmt.Errorf("making the built-in KiTS19: %w", err)
-	}
-	return nil
+	return publish(ctx, dir, "KiTS19", &spec, func(folder string) error { return spec.fill(ctx, folder, progress) }, judge)
 }
 
 // fill writes the files.

@@ -2,6 +2,7 @@ package synth
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -174,8 +175,23 @@ type Judge func(folder string) (scores map[string]float64, err error)
 //
 // If the data set is there already, nothing is done. If it comes to be there meanwhile,
 // because another process makes the same one, ours is thrown away. A folder
-// with anything else in it is an error and stays as it is.
-func publish(dir string, m Manifest, fill func(folder string) error, judge Judge) (err error) {
+// with anything else in it is an error and stays as it is. Errors say what was made.
+func publish(ctx context.Context, dir, what string, spec Spec, fill func(folder string) error, judge Judge) error {
+	err := spec.check()
+	if err == nil {
+		err = context.Cause(ctx)
+	}
+	if err == nil {
+		err = publishSet(dir, Manifest{Version: FormatVersion, Spec: spec}, fill, judge)
+	}
+	if err != nil {
+		return fmt.Errorf("making the built-in %s: %w", what, err)
+	}
+	return nil
+}
+
+// publishSet is publish for a manifest.
+func publishSet(dir string, m Manifest, fill func(folder string) error, judge Judge) (err error) {
 	if there, err := published(dir, m); there || err != nil {
 		return err
 	}

@@ -248,8 +248,7 @@ func TestInterruptionLeavesNothingBehind(t *testing.T) {
 
 func TestAFileThatCannotBeWrittenLeavesNothingBehind(t *testing.T) {
 	parent := t.TempDir()
-	m := Manifest{Version: FormatVersion, Spec: &small}
-	err := publish(filepath.Join(parent, "set"), m, func(folder string) error {
+	err := publish(t.Context(), filepath.Join(parent, "set"), "set", &small, func(folder string) error {
 		return errors.Join(blocked(folder, small.Name(2)), small.fill(t.Context(), folder, nil))
 	}, nil)
 	wantError(t, err, "is a folder", small.Name(2))

@@ -44,15 +44,7 @@ func (s ProductSpec) Key() string {
 // WriteProducts makes a data set: the splits train and test in the columns of Hugging Face, half as many products for Interactive as
 // mlcommons/endpoints keeps its 8,000, tokenizer.json and the Manifest. Folder, errors and ctx are as with WriteImageNet.
 func WriteProducts(ctx context.Context, dir string, spec ProductSpec) error {
-	err := spec.check()
-	if err == nil {
-		fill := func(folder string) error { return spec.fill(ctx, folder) }
-		err = publish(dir, Manifest{Version: FormatVersion, Spec: &spec}, fill, nil)
-	}
-	if err != nil {
-		return fmt.Errorf("making the built-in products: %w", err)
-	}
-	return nil
+	return publish(ctx, dir, "products", &spec, func(folder string) error { return spec.fill(ctx, folder) }, nil)
 }
 
 // A hubProduct is a row in the columns of Shopify/product-catalogue.

@@ -126,17 +126,7 @@ func (s PromptSpec) write(folder string, list []prompt) error {
 //
 // Folder, errors and ctx are as with WriteImageNet.
 func WritePrompts(ctx context.Context, dir string, spec PromptSpec, judge Judge) error {
-	err := spec.check()
-	if err == nil {
-		err = context.Cause(ctx)
-	}
-	if err == nil {
-		err = publish(dir, Manifest{Version: FormatVersion, Spec: &spec}, spec.fill, judge)
-	}
-	if err != nil {
-		return fmt.Errorf("making the built-in prompts: %w", err)
-	}
-	return nil
+	return publish(ctx, dir, "prompts", &spec, spec.fill, judge)
 }
 
 // fill writes the files.

@@ -81,17 +81,7 @@ func (s QuestionSpec) Key() string {
 // WriteQuestions makes a data set: the file of the form, tokenizer.json and the Manifest. Folder, errors and ctx are as
 // with WriteImageNet.
 func WriteQuestions(ctx context.Context, dir string, spec QuestionSpec) error {
-	err := spec.check()
-	if err == nil {
-		err = context.Cause(ctx)
-	}
-	if err == nil {
-		err = publish(dir, Manifest{Version: FormatVersion, Spec: &spec}, spec.fill, nil)
-	}
-	if err != nil {
-		return fmt.Errorf("making the built-in questions: %w", err)
-	}
-	return nil
+	return publish(ctx, dir, "questions", &spec, spec.fill, nil)
 }
 
 // fill writes the files.

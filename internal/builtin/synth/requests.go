@@ -45,17 +45,7 @@ func (s RequestSpec) Key() string {
 //
 // Folder, errors and ctx are as with WriteImageNet.
 func WriteRequests(ctx context.Context, dir string, spec RequestSpec, judge Judge) error {
-	err := spec.check()
-	if err == nil {
-		err = context.Cause(ctx)
-	}
-	if err == nil {
-		err = publish(dir, Manifest{Version: FormatVersion, Spec: &spec}, func(folder string) error { return spec.fill(folder, nil) }, judge)
-	}
-	if err != nil {
-		return fmt.Errorf("making the built-in requests: %w", err)
-	}
-	return nil
+	return publish(ctx, dir, "requests", &spec, func(folder string) error { return spec.fill(folder, nil) }, judge)
 }
 
 // users is how many there are: seven of ten come at a time stamp, as in the official data.

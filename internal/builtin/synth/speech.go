@@ -81,14 +81,7 @@ type (
 //
 // Folder, errors and ctx are as with WriteImageNet.
 func WriteSpeech(ctx context.Context, dir string, spec SpeechSpec) error {
-	err := spec.check()
-	if err == nil {
-		err = publish(dir, Manifest{Version: FormatVersion, Spec: &spec}, func(folder string) error { return spec.fill(ctx, folder) }, nil)
-	}
-	if err != nil {
-		return fmt.Errorf("making the built-in recordings: %w", err)
-	}
-	return nil
+	return publish(ctx, dir, "recordings", &spec, func(folder string) error { return spec.fill(ctx, folder) }, nil)
 }
 
 // fill writes the files: ten recordings to a chapter, as those of a speaker.

@@ -80,17 +80,7 @@ type (
 //
 // Folder, errors and ctx are as with WriteImageNet.
 func WriteSQuAD(ctx context.Context, dir string, spec SQuADSpec) error {
-	err := spec.check()
-	if err == nil {
-		err = context.Cause(ctx)
-	}
-	if err == nil {
-		err = publish(dir, Manifest{Version: FormatVersion, Spec: &spec}, spec.fill, nil)
-	}
-	if err != nil {
-		return fmt.Errorf("making the built-in SQuAD: %w", err)
-	}
-	return nil
+	return publish(ctx, dir, "SQuAD", &spec, spec.fill, nil)
 }
 
 // fill writes the files.

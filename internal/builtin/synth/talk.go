@@ -88,14 +88,7 @@ func (s TalkSpec) Key() string { return "librispeech-whisper-" + keyOf("talk %+v
 //
 // Folder, errors and ctx are as with WriteImageNet.
 func WriteTalk(ctx context.Context, dir string, spec TalkSpec) error {
-	err := spec.check()
-	if err == nil {
-		err = publish(dir, Manifest{Version: FormatVersion, Spec: &spec}, func(folder string) error { return spec.fill(ctx, folder) }, nil)
-	}
-	if err != nil {
-		return fmt.Errorf("making the built-in recordings: %w", err)
-	}
-	return nil
+	return publish(ctx, dir, "recordings", &spec, func(folder string) error { return spec.fill(ctx, folder) }, nil)
 }
 
 func (s TalkSpec) fill(ctx context.Context, folder string) error {

@@ -50,21 +50,10 @@ const otherPercent = 30
 //
 // Folder, errors and ctx are as with WriteImageNet.
 func WriteTranslation(ctx context.Context, dir string, spec TranslationSpec, lexicon Lexicon) error {
-	err := spec.check()
-	if err == nil && (len(lexicon.Pieces) != spec.Pieces || len(lexicon.First) != spec.Pieces) {
-		err = fmt.Errorf("the lexicon is of %d pieces: must be %d", len(lexicon.Pieces), spec.Pieces)
+	if spec.check() == nil && (len(lexicon.Pieces) != spec.Pieces || len(lexicon.First) != spec.Pieces) {
+		return fmt.Errorf("making the built-in sentences: the lexicon is of %d pieces: must be %d", len(lexicon.Pieces), spec.Pieces)
 	}
-	if err == nil {
-		err = context.Cause(ctx)
-	}
-	if err == nil {
-		m := Manifest{Version: FormatVersion, Spec: &spec}
-		err = publish(dir, m, func(folder string) error { return spec.fill(folder, lexicon) }, nil)
-	}
-	if err != nil {
-		return fmt.Errorf("making the built-in sentences: %w", err)
-	}
-	return nil
+	return publish(ctx, dir, "sentences", &spec, func(folder string) error { return spec.fill(folder, lexicon) }, nil)
 }
 
 // words returns the pieces that have a translation.

@@ -50,17 +50,7 @@ func (s VBenchSpec) Key() string {
 //
 // Folder, errors and ctx are as with WriteImageNet.
 func WriteVBench(ctx context.Context, dir string, spec VBenchSpec) error {
-	err := spec.check()
-	if err == nil {
-		err = context.Cause(ctx)
-	}
-	if err == nil {
-		err = publish(dir, Manifest{Version: FormatVersion, Spec: &spec}, spec.fill, nil)
-	}
-	if err != nil {
-		return fmt.Errorf("making the built-in prompts of videos: %w", err)
-	}
-	return nil
+	return publish(ctx, dir, "prompts of videos", &spec, spec.fill, nil)
 }
 
 // fill writes the files.

@@ -42,17 +42,7 @@ func (s WaymoSpec) Key() string {
 //
 // Folder, errors and ctx are as with WriteImageNet. Progress, if it is not nil, is told after each frame.
 func WriteWaymo(ctx context.Context, dir string, spec WaymoSpec, judge Judge, progress func(done, total int)) error {
-	err := spec.check()
-	if err == nil {
-		err = context.Cause(ctx)
-	}
-	if err == nil {
-		err = publish(dir, Manifest{Version: FormatVersion, Spec: &spec}, func(folder string) error { return spec.fill(ctx, folder, progress) }, judge)
-	}
-	if err != nil {
-		return fmt.Errorf("making the built-in Waymo: %w", err)
-	}
-	return nil
+	return publish(ctx, dir, "Waymo", &spec, func(folder string) error { return spec.fill(ctx, folder, progress) }, judge)
 }
 
 // Sizes are those of the pictures of a frame: three to the front, two to the sides.
