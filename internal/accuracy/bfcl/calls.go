@@ -40,7 +40,7 @@ func Native(answer string) bool {
 	return err == nil && nativeCalls(items) != nil
 }
 
-// nativeCalls are the calls of tools in a list; nil: it is no such list.
+// nativeCalls are the calls of tools in a list; nil: it is not such a list.
 func nativeCalls(items list) (found []call) {
 	for _, item := range items {
 		object, _ := item.(*dict)
@@ -68,7 +68,7 @@ func nativeCalls(items list) (found []call) {
 	return found
 }
 
-// plainCalls are the calls in a list of objects with names; nil: it is no such list.
+// plainCalls are the calls in a list of objects with names; nil: it is not such a list.
 func plainCalls(items list) (found []call) {
 	for _, item := range items {
 		object, _ := item.(*dict)

@@ -356,7 +356,7 @@ func (q *Question) checkParameter(description, v value, possible list) error {
 	return nil
 }
 
-// unknown is no kind: that of items without a type, or of possible values that may all be left out.
+// unknown is the lack of a kind: that of items without a type, or of possible values that may all be left out.
 const unknown kind = ""
 
 // possibleKind is the kind of the first possible value that is not left out.

@@ -226,7 +226,7 @@ func (a *answer) take(data []byte, now time.Duration) *failure {
 }
 
 // compare compares the piece that begins at a place in the text with the one before it, which ended at another, until one differs from both
-// of its neighbours. A name of a tool, which comes once whatever follows, is no part of pieces.
+// of its neighbours. A name of a tool, which comes once whatever follows, is not part of pieces.
 func (a *answer) compare(end, at int) {
 	switch {
 	case a.single || at == len(a.text):
