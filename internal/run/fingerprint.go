@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"runtime"
+	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -37,8 +38,11 @@ type Fingerprint struct {
 // String is one name for all parts.
 func (f Fingerprint) String() string { return digest(f) }
 
-// Version names the content of the model.
-func (p *Prepared) Version() string { return p.Fingerprint.Model }
+// Version names the content of the model: a decimal integer, which is what Triton's clients take for a version.
+func (p *Prepared) Version() string {
+	n, _ := strconv.ParseUint(p.Fingerprint.Model, 16, 64) // none: 0
+	return strconv.FormatUint(n>>1, 10)                    // theirs has a sign
+}
 
 // Earlier returns the results that a folder has of the test with a fingerprint, if it came to its end and is scored; else nil.
 func Earlier(dir, fingerprint string) *report.Results {

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -449,8 +450,11 @@ func TestService(t *testing.T) {
 	if err != nil || len(ports) != 1 || w.Samples != 4 || len(w.Row(0)) != 1 {
 		t.Errorf("%v, %v, want the 4 images", w, err)
 	}
-	if files, err := p.Parts(); err != nil || len(files) != 1 || files[0].Path != "tiny.onnx" || p.DatasetDir() != "imagenet" || p.ModelPath() != "tiny.onnx" || p.Version() == "" {
-		t.Errorf("Parts = %v, %v, want tiny.onnx; data %s, version %s", files, err, p.DatasetDir(), p.Version())
+	if files, err := p.Parts(); err != nil || len(files) != 1 || files[0].Path != "tiny.onnx" || p.DatasetDir() != "imagenet" || p.ModelPath() != "tiny.onnx" {
+		t.Errorf("Parts = %v, %v, want tiny.onnx; data %s", files, err, p.DatasetDir())
+	}
+	if v, err := strconv.ParseInt(p.Version(), 10, 64); err != nil || v == 0 {
+		t.Errorf("version %s, %v, want a positive int64", p.Version(), err)
 	}
 	of := &userinput.Error{}
 	if s, _, err := p.OpenSequences(t.Context(), make([]int, 2), nil); !errors.As(err, &of) || of.Field != "model" || !strings.Contains(err.Error(), "resnet50 is not offered") {

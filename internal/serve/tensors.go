@@ -262,6 +262,14 @@ func (m *tensorsModel) MaxBytes() int64 {
 	return n
 }
 
+// MaxSamples implements oipserver.BatchModel.
+func (m *tensorsModel) MaxSamples() int64 {
+	if !m.table.batched || m.table.ports.Inputs[0].Batch() > 0 { // a fixed batch is an axis as any other
+		return 0
+	}
+	return maxSamples
+}
+
 // inputBytes is the size of the largest request, or if the model does not fix it of the shortest sample.
 func (m *tensorsModel) inputBytes() (n int64, fixed bool) {
 	fixed = true

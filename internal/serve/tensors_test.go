@@ -275,6 +275,7 @@ func TestMaxBytesFollowsFromTheInputs(t *testing.T) {
 	}{
 		{"fixed", []backend.Port{port(tensor.Float32, 2, 3), port(tensor.Int8, 5)}, false, 29},
 		{"samples side by side", []backend.Port{port(tensor.Float32, -1, 3)}, true, 64 * 12},
+		{"a fixed batch", []backend.Port{port(tensor.Float32, 2, 3)}, true, 24},
 		{"samples of one", []backend.Port{port(tensor.Float32, -1, 3)}, false, 12 + freeBytes},
 		{"a free extent", []backend.Port{port(tensor.Int16, 4, -1, 3)}, false, 24 + freeBytes},
 		{"two free ones", []backend.Port{port(tensor.Int16, 1, -1), port(tensor.Int16, 1, -1)}, false, 4 + freeBytes},
@@ -286,6 +287,13 @@ func TestMaxBytesFollowsFromTheInputs(t *testing.T) {
 		m := &tensorsModel{table: &table{ports: workload.Ports{Inputs: c.inputs}, batched: c.batched}}
 		if got := m.MaxBytes(); got != c.want {
 			t.Errorf("%s: %d bytes, want %d", c.name, got, c.want)
+		}
+		samples := int64(0)
+		if c.batched && c.inputs[0].Batch() < 0 {
+			samples = maxSamples
+		}
+		if got := m.MaxSamples(); got != samples {
+			t.Errorf("%s: %d samples, want %d", c.name, got, samples)
 		}
 	}
 }

@@ -65,6 +65,17 @@ func (s *Server) handler() http.Handler {
 			}
 			return writeText(w, "application/json", text)
 		}))
+		mux.HandleFunc("GET "+path+"/config", s.guarded(func(w http.ResponseWriter, r *http.Request) error {
+			m, err := s.modelOf(r)
+			if err != nil {
+				return err
+			}
+			most := int64(0)
+			if b, ok := m.(BatchModel); ok {
+				most = b.MaxSamples()
+			}
+			return writeJSON(w, protocol.ConfigOf(m.Metadata(), most))
+		}))
 		mux.HandleFunc("POST "+path+"/infer", s.guarded(s.infer))
 	}
 	for _, method := range []string{"GET", "POST"} { // not all of them, which would also answer for wrong methods of the paths above

@@ -45,14 +45,17 @@ func TestHTTPMetadata(t *testing.T) {
 		want int
 		text string
 	}{
-		{"/v2", 200, `{"name":"test","version":"7","extensions":["binary_tensor_data","statistics"]}`},
-		{"/v2/", 200, `{"name":"test","version":"7","extensions":["binary_tensor_data","statistics"]}`},
+		{"/v2", 200, `{"name":"test","version":"7","extensions":["binary_tensor_data","statistics","model_configuration"]}`},
+		{"/v2/", 200, `{"name":"test","version":"7","extensions":["binary_tensor_data","statistics","model_configuration"]}`},
 		{"/v2/models/m", 200, string(about)},
 		{"/v2/models/m/versions/3", 200, string(about)},
 		{"/v2/models/m/versions/4", 404, `{"error":"model \"m\" has no version \"4\""}`},
 		{"/v2/models/n", 404, `{"error":"the server has no model \"n\"; it has busy, m"}`},
 		{"/v2/models/n/stats", 404, `{"error":"the server has no model \"n\"; it has busy, m"}`},
-		{"/v2/models/m/config", 404, `{"error":"this server has no GET /v2/models/m/config"}`}, // clients of Triton read errors as JSON
+		{"/v2/models/m/config", 200, `{"name":"m","platform":"test","max_batch_size":0,"input":[{"name":"x","data_type":"TYPE_FP32","dims":[-1,4]}],` +
+			`"output":[{"name":"y","data_type":"TYPE_FP32","dims":[-1,4]}]}`},
+		{"/v2/models/n/config", 404, `{"error":"the server has no model \"n\"; it has busy, m"}`},
+		{"/v2/repository/index", 404, `{"error":"this server has no GET /v2/repository/index"}`}, // clients of Triton read errors as JSON
 		{"/health", 503, ""},
 		{"/v2/health/live", 200, ""},
 		{"/v2/health/ready", 400, ""},

@@ -40,6 +40,13 @@ type FileModel interface {
 	TakesFiles() bool
 }
 
+// A BatchModel is a Model whose requests may have several samples along the first axis of each port.
+type BatchModel interface {
+	Model
+	// MaxSamples is how many; 0: the first axis is not that of samples.
+	MaxSamples() int64
+}
+
 // A Job is a request under way. It is used by one goroutine.
 type Job interface {
 	// Place gives memory to an input.
@@ -86,7 +93,7 @@ const (
 )
 
 // extensions are those of the protocol that this server has.
-var extensions = []string{"binary_tensor_data", "statistics"}
+var extensions = []string{"binary_tensor_data", "statistics", "model_configuration"}
 
 // New makes a server that listens nowhere yet.
 func New(c Config) *Server {

@@ -65,6 +65,41 @@ func FromModelMetadataJSON(text []byte) (*ModelMetadata, error) {
 	return m, m.check()
 }
 
+// ModelConfig is the part of Triton's configuration of a model that its tools read, such as perf_analyzer: names as in
+// model_config.proto of https://github.com/triton-inference-server/common.
+type ModelConfig struct {
+	Name         string       `json:"name"`
+	Platform     string       `json:"platform"`
+	MaxBatchSize int64        `json:"max_batch_size"` // 0: no axis is the batch
+	Input        []ConfigPort `json:"input"`
+	Output       []ConfigPort `json:"output"`
+}
+
+// A ConfigPort is an input or output in a configuration.
+type ConfigPort struct {
+	Name     string  `json:"name"`
+	DataType string  `json:"data_type"`
+	Dims     []int64 `json:"dims"` // without the batch
+}
+
+// ConfigOf is the configuration of a model. Its requests have up to most samples; 0: no axis is the batch.
+func ConfigOf(m *ModelMetadata, most int64) *ModelConfig {
+	ports := func(list []Port) (all []ConfigPort) {
+		for _, p := range list {
+			c := ConfigPort{p.Name, "TYPE_" + p.Datatype, p.Shape}
+			if p.Datatype == Datatype(tensor.String) {
+				c.DataType = "TYPE_STRING"
+			}
+			if most > 0 {
+				c.Dims = p.Shape[1:]
+			}
+			all = append(all, c)
+		}
+		return all
+	}
+	return &ModelConfig{m.Name, m.Platform, most, ports(m.Inputs), ports(m.Outputs)}
+}
+
 // ModelStatistics are the counts of a server for a model, in Triton's form.
 type ModelStatistics struct {
 	Name           string       `json:"name"`

@@ -36,6 +36,18 @@ func TestBadMetadata(t *testing.T) {
 	}
 }
 
+func TestConfigOf(t *testing.T) {
+	about := &ModelMetadata{"m", []string{"1"}, "onnxruntime 1", []Port{{"x", "FP32", []int64{-1, 3}}, {"text", "BYTES", []int64{-1}}}, []Port{{"y", "INT64", []int64{-1}}}}
+	for most, want := range map[int64]*ModelConfig{
+		0: {"m", "onnxruntime 1", 0, []ConfigPort{{"x", "TYPE_FP32", []int64{-1, 3}}, {"text", "TYPE_STRING", []int64{-1}}}, []ConfigPort{{"y", "TYPE_INT64", []int64{-1}}}},
+		8: {"m", "onnxruntime 1", 8, []ConfigPort{{"x", "TYPE_FP32", []int64{3}}, {"text", "TYPE_STRING", []int64{}}}, []ConfigPort{{"y", "TYPE_INT64", []int64{}}}},
+	} {
+		if diff := cmp.Diff(want, ConfigOf(about, most)); diff != "" {
+			t.Errorf("%d samples (-want +got):\n%s", most, diff)
+		}
+	}
+}
+
 // filled are statistics in which the nth number is a multiple of n.
 func filled(times uint64) (s ModelStatistics) {
 	n := uint64(0)
