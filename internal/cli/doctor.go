@@ -174,7 +174,16 @@ func printDiagnosis(w io.Writer, d *diagnosis) error {
 	}
 	fmt.Fprintf(&b, "load         %s in the last minute\n", units.Number(m.Load1))
 	if d.Library != "" {
-		fmt.Fprintf(&b, "ONNX Runtime %s, %s\n", d.Version, d.Library)
+		var others strings.Builder
+		for _, c := range d.Candidates {
+			switch {
+			case c.Chosen:
+				fmt.Fprintf(&b, "ONNX Runtime %s, %s (%s)\n", d.Version, d.Library, c.Where)
+			case c.Version != "" && c.Reason != ort.SameFile:
+				fmt.Fprintf(&others, "  not used   %s, %s (%s): %s\n", c.Version, c.Path, c.Where, c.Reason)
+			}
+		}
+		b.WriteString(others.String())
 	}
 	for _, p := range d.Providers {
 		state := "works"

@@ -109,7 +109,9 @@ func TestPrintDiagnosis(t *testing.T) {
 			CPU:    machine.CPU{Model: "A CPU", Cores: 4, Threads: 8, Usable: 2.5, Features: []string{"avx2", "vnni"}},
 			Memory: machine.Memory{TotalBytes: 16 << 30, AvailableBytes: 3 << 30}, Disk: &machine.Disk{FreeBytes: 5 << 30},
 			GPUs: []machine.GPU{{Name: "NVIDIA H100", Vendor: "NVIDIA", PCI: "0000:18:00.0", Driver: "nvidia 570.1"}, {Name: "Instinct", Vendor: "AMD", PCI: "0000:19:00.0"}}},
-		Timers:    machine.Timers{ReadNS: 41.6, Sleep: machine.Oversleep{MedianNS: 60_000, P99NS: 1_100_000}, Nano: machine.Oversleep{MedianNS: 5_000, P99NS: 70_000}},
+		Timers: machine.Timers{ReadNS: 41.6, Sleep: machine.Oversleep{MedianNS: 60_000, P99NS: 1_100_000}, Nano: machine.Oversleep{MedianNS: 5_000, P99NS: 70_000}},
+		Candidates: []ort.Candidate{{Path: "/none", Where: "data directory", Reason: "no such file"}, {Path: "/lib/ort.so", Where: "system", Version: "1.24", Chosen: true},
+			{Path: "/lib/ort.so.1", Where: "system", Version: "1.24", Reason: ort.SameFile}, {Path: "/v/ort.so", Where: "loader", Version: "1.30", Reason: "another was found before it"}},
 		Providers: []ort.Provider{{Device: "cpu", Compiled: true, Usable: true}, {Device: "cuda", Compiled: true, Reason: "no driver"}, {Device: "rocm"}},
 		Missing:   []remedy{{What: "memory", Fix: "buy some"}},
 	}
@@ -125,7 +127,8 @@ clock        tsc, 41.6 ns to read
 timer        wakes 60 µs late at the median, 1.1 ms at p99
 nanosleep    wakes 5 µs late at the median, 70 µs at p99
 load         0.256 in the last minute
-ONNX Runtime 1.24, /lib/ort.so
+ONNX Runtime 1.24, /lib/ort.so (system)
+  not used   1.30, /v/ort.so (loader): another was found before it
   cpu        works
   cuda       cannot be used: no driver
   rocm       not in this library

@@ -59,10 +59,10 @@ type device struct {
 var devices = [...]device{
 	{name: "cpu", provider: "CPUExecutionProvider", memory: "Cpu", host: true},
 	{name: "cuda", title: "CUDA", provider: "CUDAExecutionProvider", call: callCUDA, library: "cuda", memory: "Cuda",
-		needs: "an NVIDIA driver, CUDA 12 and cuDNN 9",
+		needs: "an NVIDIA driver, CUDA 12 or 13, and cuDNN 9",
 		marks: []string{"CUDA failure", "CUDNN failure", "CUBLAS failure", "CUDA error", "cudaGetDevice", "libcud", "libcublas"}},
 	{name: "tensorrt", aliases: []string{"trt"}, title: "TensorRT", provider: "TensorrtExecutionProvider", call: callTensorRT,
-		backing: "cuda", library: "tensorrt", memory: "Cuda", needs: "an NVIDIA driver, CUDA 12, cuDNN 9 and TensorRT 10",
+		backing: "cuda", library: "tensorrt", memory: "Cuda", needs: "an NVIDIA driver, CUDA 12 or 13, cuDNN 9 and TensorRT 10",
 		marks: []string{"TensorRT EP", "libnvinfer", "CUDA failure", "Tensorrt"},
 		cache: "trt_engine_cache_path", profile: "trt_profile_",
 		precision: map[string]map[string]string{

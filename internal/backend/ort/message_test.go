@@ -70,7 +70,7 @@ func TestDeviceErrors(t *testing.T) {
 			bridge + "/opt/ort/libonnxruntime_providers_shared.so with error: /opt/ort/libonnxruntime_providers_shared.so: cannot open shared object file: No such file or directory",
 			"device tensorrt: this ONNX Runtime has no TensorRT support: libonnxruntime_providers_shared.so is not beside " + lib +
 				"; use a GPU build of ONNX Runtime (mlperf doctor --fix --device cuda gets one for Linux x86-64), named by the option ort-lib or MLPERF_ORT_LIB, and an NVIDIA driver, " +
-				"CUDA 12, cuDNN 9 and TensorRT 10",
+				"CUDA 12 or 13, cuDNN 9 and TensorRT 10",
 		},
 		{
 			"cuDNN missing", "cuda",

@@ -64,6 +64,9 @@ var errRemedy = errors.New("Run: " + Remedy)
 
 const noSuchFile = "no such file"
 
+// SameFile is the reason of a candidate that is another name of one before.
+const SameFile = "the same file as one before"
+
 // A Search looks for the library. The zero Search follows the rules for this process and machine; the fields exist for tests
 // and for the flag of the command line.
 type Search struct {
@@ -76,7 +79,8 @@ type Search struct {
 
 // Find returns the first library that this program can use, in this order: the flag, the environment variable, the Python
 // environment that pip installed the program into, beside the program, our data directory, other Python environments, an installed
-// onnxruntime-node, the system's folders, the loader's folders. It also returns all places that it looked at, in order.
+// onnxruntime-node, the system's folders, the loader's folders. Where a library for the wanted device was installed, it looks first.
+// It also returns all places that it looked at, in order.
 //
 // If the flag or the variable is set, Find tries nothing else: a user who names a file does not want another one silently.
 func (s Search) Find() (Library, []Candidate, error) {
@@ -88,6 +92,7 @@ func (s Search) Find() (Library, []Candidate, error) {
 	}
 	var found Library
 	var all []Candidate
+	seen := map[string]bool{} // lib64 may be a link to lib
 	for _, place := range s.places() {
 		for _, path := range place.files() {
 			library, err := try(path, place.where)
@@ -95,13 +100,14 @@ func (s Search) Find() (Library, []Candidate, error) {
 			switch {
 			case err != nil:
 				c.Reason = reason(err)
-			case found.Path == library.Path:
-				c.Reason = "the same file as one before"
+			case seen[library.Path]:
+				c.Reason = SameFile
 			case found.Path != "":
 				c.Reason = "another was found before it"
 			default:
 				found, c.Chosen = library, true
 			}
+			seen[library.Path] = err == nil
 			all = append(all, c)
 		}
 	}
@@ -169,9 +175,11 @@ func reason(err error) string {
 // A place is a folder to look into. Files of the wanted version come first; empty: the newest do.
 type place struct {
 	where, dir, wanted string
+	device             bool // a library for the wanted device was installed there
 }
 
 func (s Search) places() []place {
+	devices := librariesFor(s.Device)
 	var places []place
 	add := func(where string, dirs ...string) {
 		for _, dir := range dirs {
@@ -180,7 +188,8 @@ func (s Search) places() []place {
 	}
 	wheels := func(where, prefix, distribution string) {
 		for _, dir := range wheelDirs(prefix, distribution) {
-			places = append(places, place{where, dir, wheelVersion(dir, s.Device)})
+			version, device := wheelVersion(dir, devices)
+			places = append(places, place{where, dir, version, device})
 		}
 	}
 	program := s.Executable
@@ -194,34 +203,76 @@ func (s Search) places() []place {
 		wheels("Python environment of the program", filepath.Dir(filepath.Dir(program)), "mlperf")
 		add("beside the program", filepath.Dir(program), filepath.Join(filepath.Dir(program), "lib"))
 	}
-	add("data directory", installDirs(s.Device)...)
+	for _, dir := range installDirs(devices) {
+		places = append(places, place{where: "data directory", dir: dir, device: devices[installedDevice(dir)]})
+	}
 	for _, variable := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {
 		if prefix := os.Getenv(variable); prefix != "" {
 			wheels("Python environment, "+variable, prefix, "onnxruntime*")
 		}
 	}
-	if user, err := os.UserHomeDir(); err == nil {
-		wheels("Python packages of the user", filepath.Join(user, ".local"), "onnxruntime*")
+	if prefix := os.Getenv("CONDA_PREFIX"); prefix != "" { // conda's package onnxruntime-cpp
+		add("conda environment", filepath.Join(prefix, "lib"), filepath.Join(prefix, "Library", "bin"))
+	}
+	for _, prefix := range userPrefixes() {
+		wheels("Python packages of the user", prefix, "onnxruntime*")
 	}
 	add("npm package", filepath.Join(s.WorkDir, "node_modules", "onnxruntime-node", "bin", "napi-v6", nodePlatform()))
 	for _, dir := range systemDirs() {
 		add("system", filepath.Join(s.Root, dir))
 	}
 	add("loader", s.loaderDirs()...)
+	slices.SortStableFunc(places, func(a, b place) int {
+		switch {
+		case a.device == b.device:
+			return 0
+		case a.device:
+			return -1
+		}
+		return 1
+	})
 	return places
+}
+
+// librariesFor names the devices that a library has to be installed for; TensorRT's provider comes with CUDA's.
+func librariesFor(wanted string) map[string]bool {
+	names := map[string]bool{}
+	for name := range strings.SplitSeq(wanted, ",") {
+		if d, err := deviceNamed(name); err == nil {
+			names[cmp.Or(d.backing, d.name)] = true
+		}
+	}
+	return names
+}
+
+// userPrefixes are the folders below which pip puts packages with --user: the schemes posix_user, osx_framework_user and nt_user of
+// Python's sysconfig.
+func userPrefixes() []string {
+	if base := os.Getenv("PYTHONUSERBASE"); base != "" {
+		return []string{base}
+	}
+	var prefixes []string
+	if user, err := os.UserHomeDir(); err == nil {
+		prefixes = append(prefixes, filepath.Join(user, ".local"))
+		prefixes = append(prefixes, fileio.Glob(filepath.Join(user, "Library", "Python"), "3.*")...)
+	}
+	if config, err := os.UserConfigDir(); err == nil && runtime.GOOS == "windows" {
+		prefixes = append(prefixes, fileio.Glob(filepath.Join(config, "Python"), "Python3*")...)
+	}
+	return prefixes
 }
 
 // wheelDirs are the folders of ONNX Runtime's wheels (onnxruntime, onnxruntime-gpu, …) in a Python environment that pip installed a
 // distribution into; those of the newest Python come first. A pattern may stand for the distribution's name.
 func wheelDirs(prefix, distribution string) []string {
-	packages := []string{filepath.Join(prefix, "Lib", "site-packages")} // of Windows
+	packages := []string{filepath.Join(prefix, "Lib", "site-packages"), filepath.Join(prefix, "site-packages")} // of Windows; its users'
 	for _, lib := range []string{"lib", "lib64"} {
 		pythons := fileio.Glob(filepath.Join(prefix, lib), "python3.*")
 		slices.SortFunc(pythons, func(a, b string) int {
 			return compareVersions(filepath.Base(b)[len("python"):], filepath.Base(a)[len("python"):])
 		})
-		for _, python := range pythons {
-			packages = append(packages, filepath.Join(python, "site-packages"))
+		for _, python := range append(pythons, filepath.Join(prefix, lib, "python")) { // without a version: users of macOS
+			packages = append(packages, filepath.Join(python, "site-packages"), filepath.Join(python, "dist-packages")) // Debian's own Python
 		}
 	}
 	var dirs []string
@@ -233,22 +284,20 @@ func wheelDirs(prefix, distribution string) []string {
 	return dirs
 }
 
-// wheelVersion is the version of the wheel that a folder's library should be from: wheels for devices lie in one folder with that for
-// the processor, each with a library of its own version, and they run on the processor too. Empty: any.
-func wheelVersion(dir, wanted string) string {
+// wheelVersion is the version of the wheel that a folder's library should be from (empty: any), and whether the wheel is for one of
+// the wanted devices. Wheels for devices lie in one folder with that for the processor, each with a library of its own version, and
+// they run on the processor too.
+func wheelVersion(dir string, wanted map[string]bool) (version string, device bool) {
 	packages := filepath.Dir(filepath.Dir(dir))
-	version := ""
-	for _, wheel := range []struct{ name, devices string }{{"onnxruntime_openvino", "openvino"}, {"onnxruntime_gpu", "cuda tensorrt"}} {
+	for _, wheel := range []struct{ name, device string }{{"onnxruntime_openvino", "openvino"}, {"onnxruntime_gpu", "cuda"}} {
 		for _, info := range fileio.Glob(packages, wheel.name+"-*.dist-info") {
 			version = strings.TrimSuffix(strings.TrimPrefix(filepath.Base(info), wheel.name+"-"), ".dist-info")
-			for name := range strings.SplitSeq(wanted, ",") {
-				if d, err := deviceNamed(name); err == nil && slices.Contains(strings.Fields(wheel.devices), d.name) {
-					return version
-				}
+			if wanted[wheel.device] {
+				return version, true
 			}
 		}
 	}
-	return version
+	return version, false
 }
 
 // libraryName tells a library from other files beside it, its checksum for example.
@@ -299,9 +348,15 @@ func installDir(version string) (string, error) {
 	return home.DataDir("onnxruntime", version, runtime.GOOS+"-"+runtime.GOARCH)
 }
 
+// installedDevice is the device that the library of such a folder was installed for; empty: none.
+func installedDevice(dir string) string {
+	_, device, _ := strings.Cut(filepath.Base(filepath.Dir(dir)), "-")
+	return device
+}
+
 // installDirs lists the folders of the installed versions: first those with a wanted device, then the pinned version, with which
 // results are comparable, then the others from the newest, and last those for other devices.
-func installDirs(wanted string) []string {
+func installDirs(wanted map[string]bool) []string {
 	pinned, err := installDir(pinnedVersion)
 	if err != nil {
 		return nil
@@ -313,19 +368,9 @@ func installDirs(wanted string) []string {
 			dirs = append(dirs, dir)
 		}
 	}
-	parts := func(dir string) (version, device string) {
-		version, device, _ = strings.Cut(filepath.Base(filepath.Dir(dir)), "-")
-		return version, device
-	}
-	names := map[string]bool{}
-	for name := range strings.SplitSeq(wanted, ",") {
-		if d, err := deviceNamed(name); err == nil {
-			names[cmp.Or(d.backing, d.name)] = true // TensorRT's provider comes with CUDA's
-		}
-	}
 	rank := func(dir string) int {
-		switch _, device := parts(dir); {
-		case names[device]:
+		switch device := installedDevice(dir); {
+		case wanted[device]:
 			return 0
 		case dir == pinned:
 			return 1
@@ -334,10 +379,12 @@ func installDirs(wanted string) []string {
 		}
 		return 3
 	}
+	version := func(dir string) string {
+		version, _, _ := strings.Cut(filepath.Base(filepath.Dir(dir)), "-")
+		return version
+	}
 	slices.SortStableFunc(dirs, func(a, b string) int {
-		x, _ := parts(a)
-		y, _ := parts(b)
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), compareVersions(y, x))
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), compareVersions(version(b), version(a)))
 	})
 	return dirs
 }

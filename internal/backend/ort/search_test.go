@@ -24,7 +24,7 @@ func newFakeMachine(t *testing.T) *fakeMachine {
 		t.Skip("the fake machine runs Linux")
 	}
 	root := t.TempDir()
-	for _, name := range []string{LibraryVariable, "LD_LIBRARY_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"} {
+	for _, name := range []string{LibraryVariable, "LD_LIBRARY_PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONUSERBASE"} {
 		t.Setenv(name, "")
 	}
 	t.Setenv("HOME", filepath.Join(root, "home"))
@@ -72,6 +72,7 @@ func TestSearchOrder(t *testing.T) {
 		{"usr/local/lib/libonnxruntime.so.1.25.1", "1.25.1", "system"},
 		{"work/node_modules/onnxruntime-node/bin/napi-v6/linux/" + node + "/libonnxruntime.so.1", "1.26.0", "npm package"},
 		{"home/.local/lib/python3.12/site-packages/onnxruntime/capi/libonnxruntime.so.1.26.0", "1.26.0", "Python packages of the user"},
+		{"conda/lib/libonnxruntime.so", "1.26.0", "conda environment"},
 		{"conda/lib/python3.11/site-packages/onnxruntime/capi/libonnxruntime.so.1.26.1", "1.26.1", "Python environment, CONDA_PREFIX"},
 		{"venv/lib/python3.9/site-packages/onnxruntime/capi/libonnxruntime.so.1.26.3", "1.26.3", "Python environment, VIRTUAL_ENV"},
 		{"venv/lib/python3.10/site-packages/onnxruntime/capi/libonnxruntime.so.1.26.2", "1.26.2", "Python environment, VIRTUAL_ENV"},
@@ -127,6 +128,33 @@ func TestSearchInTheEnvironmentOfTheProgram(t *testing.T) {
 	}
 }
 
+// Folders that pip installs into on other systems, and outside of environments.
+func TestSearchInFoldersOfPip(t *testing.T) {
+	for _, packages := range []string{
+		"local/lib/python3.11/dist-packages", // Debian's own Python
+		"Python311/site-packages",            // a user of Windows
+		"venv/Lib/site-packages",             // an environment on Windows
+		"3.12/lib/python/site-packages",      // a user of macOS
+	} {
+		m := newFakeMachine(t)
+		m.put(packages+"/mlperf-0.9.0.dist-info/RECORD", nil)
+		want := m.install(packages+"/onnxruntime/capi/libonnxruntime.so.1.32.0", "1.32.0")
+		s := m.search()
+		prefix, _, _ := strings.Cut(packages, "/")
+		s.Executable = filepath.Join(m.root, prefix, "bin", "mlperf")
+		if got, _, err := s.Find(); err != nil || got.Path != want {
+			t.Errorf("Find() = %+v, %v, want %s", got, err, want)
+		}
+	}
+	m := newFakeMachine(t)
+	t.Setenv("PYTHONUSERBASE", filepath.Join(m.root, "base"))
+	m.put("base/lib/python3.11/site-packages/onnxruntime-1.32.0.dist-info/RECORD", nil)
+	want := m.install("base/lib/python3.11/site-packages/onnxruntime/capi/libonnxruntime.so.1.32.0", "1.32.0")
+	if got, _, err := m.search().Find(); err != nil || got.Path != want {
+		t.Errorf("with PYTHONUSERBASE: Find() = %+v, %v, want %s", got, err, want)
+	}
+}
+
 // A library that was installed for a device is for runs on it, and for others if there is none.
 func TestSearchForADevice(t *testing.T) {
 	m := newFakeMachine(t)
@@ -147,6 +175,14 @@ func TestSearchForADevice(t *testing.T) {
 	for device, want := range map[string]string{"": newer, "cpu": newer, "cuda,cpu": newer, "openvino": openvino, "OpenVINOExecutionProvider,cpu": openvino} {
 		if got := find(device); got != want {
 			t.Errorf("device %q: found %s, want %s", device, got, want)
+		}
+	}
+	t.Setenv("VIRTUAL_ENV", filepath.Join(m.root, "venv"))
+	m.put("venv/lib/python3.11/site-packages/onnxruntime_gpu-1.31.1.dist-info/RECORD", nil)
+	wheel := m.install("venv/lib/python3.11/site-packages/onnxruntime/capi/libonnxruntime.so.1.31.1", "1.31.1")
+	for device, want := range map[string]string{"": newer, "cuda": wheel, "openvino": openvino} {
+		if got := find(device); got != want {
+			t.Errorf("beside a wheel for CUDA: device %q: found %s, want %s", device, got, want)
 		}
 	}
 	cuda := m.install("data/onnxruntime/1.24.4-cuda/"+platform+"/libonnxruntime.so.1.24.4", "1.24.4")
