@@ -7,7 +7,7 @@ BIN     := bin/mlperf
 ORT_LIB  = $(shell scripts/install_onnxruntime.sh --print-path)
 
 .DEFAULT_GOAL := build
-.PHONY: docs help build install wheel release run quick test check nightly deadcode bench bench-backend bench-generate bench-language bench-loadgen bench-network fmt man onnxruntime clean bench-endpoint
+.PHONY: docs help build install wheel snapshot release run quick test check nightly deadcode bench bench-backend bench-generate bench-language bench-loadgen bench-network fmt man onnxruntime clean bench-endpoint
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,19 +46,22 @@ install: build ## put mlperf into $(PREFIX)/bin, where the commands of the READM
 	install -m 755 $(BIN) "$(PREFIX)/bin/mlperf"
 	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo "add $(PREFIX)/bin to PATH";; esac
 
-# zig, if it is installed (pip install ziglang also has it: ZIG="python3 -m ziglang"), links for systems from glibc 2.28 on. Without it the
-# wheel is for systems as new as this one.
-ZIG      ?= $(shell command -v zig)
+# zig (pip install ziglang has it) links for systems from glibc 2.28 on. Without it the wheel is for systems as new as this one.
+ZIG      ?= $(or $(shell command -v zig),$(shell python3 -c 'import ziglang' 2>/dev/null && echo python3 -m ziglang))
 WHEEL_CC  = $(if $(and $(ZIG),$(filter Linux,$(shell uname -s))),$(ZIG) cc -target $(shell uname -m)-linux-gnu.2.28)
 
 wheel: ## make dist/mlperf-….whl, which pip installs together with ONNX Runtime
 	$(FEWER_GC) CGO_ENABLED=1 $(if $(WHEEL_CC),CC="$(WHEEL_CC)") $(GO) build -trimpath -ldflags "$(strip $(LDFLAGS))" -o dist/mlperf ./cmd/mlperf
 	$(GO) run ./scripts/wheel --version "$$(dist/mlperf version | tr -d , | cut -d' ' -f2)" --output dist dist/mlperf
 
-release: ## make the archives and wheels of VERSION in dist/; with zig those of Linux and Windows run models
-	$(if $(ZIG),CC_linux_amd64="$(ZIG) cc -target x86_64-linux-gnu.2.28" CC_linux_arm64="$(ZIG) cc -target aarch64-linux-gnu.2.28" \
-		CC_windows_amd64="$(ZIG) cc -target x86_64-windows-gnu" CC_windows_arm64="$(ZIG) cc -target aarch64-windows-gnu") \
-		scripts/release.sh $(if $(VERSION),--version "$(VERSION)")
+GORELEASER ?= $(GO) run github.com/goreleaser/goreleaser/v2@v2.17.0
+RELEASE     = $(if $(ZIG),,$(error zig is missing: pip install ziglang==0.17.1, or set ZIG))ZIG="$(ZIG)" $(GORELEASER) release --clean
+
+snapshot: ## make all of a release in dist/, and publish nothing: archives, wheels, .deb, .rpm, SBOMs; the image with docker
+	$(RELEASE) --snapshot $(if $(shell docker buildx inspect 2>/dev/null),,--skip=docker)
+
+release: ## publish the release of the tag that is checked out
+	$(RELEASE)
 
 run: ## fetch ONNX Runtime, build, and run ResNet-50 in the Server scenario for about ten seconds
 	@$(MAKE) -j2 onnxruntime build # downloads beside compiling
@@ -88,7 +91,7 @@ CONCURRENT = $(filter-out ./internal/cli ./internal/run/clienttest, \
 # The newest that is known to work; its sum is in the script.
 NEWEST_ORT := 1.32.0
 
-nightly: onnxruntime build ## long tests, all tests with the real ONNX Runtime, the race detector everywhere, every fuzz target, golden data made again, the test data of ONNX, Slurm (some hours)
+nightly: onnxruntime build ## long tests, all tests with the real ONNX Runtime, the race detector everywhere, every fuzz target, golden data made again, the test data of ONNX, Slurm, a release (some hours)
 	-for device in openvino webgpu; do $(BIN) download runtime $$device --accept-license; done # for the tests that need them; Linux x86-64
 	MLPERF_LONG_TESTS=1 $(GO) test -timeout 30m ./...
 	MLPERF_LONG_TESTS=1 MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -timeout 60m -tags ort -run '^TestORT' ./... # with the oldest version that is supported
@@ -99,6 +102,7 @@ nightly: onnxruntime build ## long tests, all tests with the real ONNX Runtime, 
 	scripts/goldens.sh
 	MLPERF_ORT_LIB="$(ORT_LIB)" scripts/onnx_tests.sh
 	scripts/slurm.sh $(BIN)
+	$(MAKE) snapshot
 
 deadcode: ## functions that no program reaches (TimerPacer: systems other than Linux do)
 	@found=$$(GOGC=off GOMEMLIMIT=3GiB $(GO) tool deadcode ./... | grep -vE '^internal/(testenv|models/modeltest|convert/tfcheckpoint/checkpointtest|backend/ort/orttest|serve/oiptest|serve/tokenserver/tokentest|machine/power/ptdtest|run/runtest|report/requests/requeststest|tensor/npy/npytest)/|TimerPacer'); \
@@ -140,4 +144,4 @@ onnxruntime: # fetch the pinned ONNX Runtime, once
 	@scripts/install_onnxruntime.sh
 
 clean: ## remove what was built
-	rm -rf bin man
+	rm -rf bin man dist

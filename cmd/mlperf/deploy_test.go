@@ -23,82 +23,6 @@ import (
 // versionVariable is the variable that the linker sets; with a wrong name it would do nothing, without an error.
 var versionVariable = strings.TrimSuffix(runtime.FuncForPC(reflect.ValueOf(cli.Run).Pointer()).Name(), "Run") + "version"
 
-// fakeGo is a Go command that notes its calls and builds a program which only makes manual pages.
-const fakeGo = `#!/bin/sh
-case $1 in
-env) case $2 in GOHOSTOS) echo linux ;; GOHOSTARCH) echo amd64 ;; esac ;;
-build)
-	echo "$GOOS/$GOARCH cgo=$CGO_ENABLED cc=${CC:-none} $*" >>"$CALLS"
-	while [ "$1" != -o ]; do shift; done
-	printf '#!/bin/sh\nmkdir -p "$2"; echo page >"$2/mlperf.1"\n' >"$2"
-	chmod +x "$2" ;;
-run) # of scripts/wheel --version V --output DIR PROGRAM
-	arch=${7##*-1.2.0-}
-	echo wheel >"$6/mlperf-$4-${arch%/*}.whl"
-	echo "$6/mlperf-$4-${arch%/*}.whl" ;;
-esac
-`
-
-func TestRelease(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("the script is for sh")
-	}
-	script, err := filepath.Abs("../../scripts/release.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "go"), []byte(fakeGo), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	release := func(args ...string) (string, error) {
-		cmd := exec.Command("sh", append([]string{script}, args...)...)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GO="+filepath.Join(dir, "go"), "CALLS="+filepath.Join(dir, "calls"), "CC_linux_arm64=aarch64-cc", "SOURCE_DATE_EPOCH=1000000000")
-		out, err := cmd.CombinedOutput()
-		return string(out), err
-	}
-	if out, err := release("--version", "v1.2.0", "--output", "out", "--targets", "linux/amd64 linux/arm64 darwin/arm64"); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	sums, err := os.ReadFile(filepath.Join(dir, "out", "SHA256SUMS"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"mlperf-1.2.0-linux-amd64.tar.gz", "mlperf-1.2.0-linux-arm64.tar.gz", "mlperf-1.2.0-darwin-arm64-without-onnxruntime.tar.gz",
-		"mlperf-1.2.0-linux-amd64.whl", "mlperf-1.2.0-linux-arm64.whl"} {
-		if !regexp.MustCompile(`(?m)^[0-9a-f]{64}  ` + regexp.QuoteMeta(name) + `$`).Match(sums) {
-			t.Errorf("no checksum of %s in\n%s", name, sums)
-		}
-	}
-	if strings.Contains(string(sums), "without-onnxruntime.whl") {
-		t.Errorf("a wheel of a program that cannot run models:\n%s", sums)
-	}
-	list, err := exec.Command("tar", "-tzf", filepath.Join(dir, "out", "mlperf-1.2.0-linux-amd64.tar.gz")).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range []string{"mlperf", "LICENSE", "README.md", "scripts/install_onnxruntime.sh", "man/mlperf.1"} {
-		if !strings.Contains(string(list), "mlperf-1.2.0-linux-amd64/"+file+"\n") {
-			t.Errorf("the archive lacks %s:\n%s", file, list)
-		}
-	}
-	calls, err := os.ReadFile(filepath.Join(dir, "calls"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"linux/amd64 cgo=1 cc=", "linux/arm64 cgo=1 cc=aarch64-cc", "darwin/arm64 cgo=0", "-X " + versionVariable + "=1.2.0"} {
-		if !strings.Contains(string(calls), want) {
-			t.Errorf("no %q in\n%s", want, calls)
-		}
-	}
-	for _, wrong := range [][]string{{"--version"}, {"--fast"}, {"--version", "1 2"}, {"--targets", "linux", "--output", "out2"}} {
-		if out, err := release(wrong...); err == nil {
-			t.Errorf("%q is accepted:\n%s", wrong, out)
-		}
-	}
-}
-
 // The Dockerfile is not run here: its references to the repository are checked.
 func TestDockerfile(t *testing.T) {
 	text, err := os.ReadFile("../../Dockerfile")
@@ -113,16 +37,11 @@ func TestDockerfile(t *testing.T) {
 	if !strings.Contains(string(text), "FROM golang:"+string(version[1])+"-") {
 		t.Errorf("the Dockerfile has another Go than the %s of go.mod", version[1])
 	}
-	for _, match := range regexp.MustCompile(`(?m)^COPY ([^-].*) \S+$`).FindAllSubmatch(text, -1) {
+	for _, match := range regexp.MustCompile(`(?m)^COPY ([^-$].*) \S+$`).FindAllSubmatch(text, -1) {
 		for _, path := range strings.Fields(string(match[1])) {
 			if _, err := os.Stat(filepath.Join("../..", path)); err != nil {
 				t.Errorf("COPY %s: %v", path, err)
 			}
-		}
-	}
-	for _, match := range regexp.MustCompile(`(?m)^RUN (scripts/\S+)`).FindAllSubmatch(text, -1) {
-		if info, err := os.Stat(filepath.Join("../..", string(match[1]))); err != nil || info.Mode()&0o111 == 0 {
-			t.Errorf("RUN %s: %v, %v", match[1], info, err)
 		}
 	}
 	out, err := exec.Command("sh", "../../scripts/install_onnxruntime.sh", "--print-path", "--dir", "/usr/local/lib/onnxruntime").Output()
@@ -132,8 +51,14 @@ func TestDockerfile(t *testing.T) {
 	if path := strings.TrimSpace(string(out)); runtime.GOOS == "linux" && !strings.Contains(string(text), "MLPERF_ORT_LIB="+path+" ") {
 		t.Errorf("the library is not where the script puts it: %s", path)
 	}
-	if !strings.Contains(string(text), "-X "+versionVariable+"=$VERSION") {
-		t.Errorf("the Dockerfile does not set %s", versionVariable)
+	release, err := os.ReadFile("../../.goreleaser.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, setting := range map[string]string{string(text): "=$VERSION", string(release): "={{ .Version }}"} {
+		if !strings.Contains(file, "-X "+versionVariable+setting) {
+			t.Errorf("no %s in\n%s", versionVariable, file)
+		}
 	}
 	if !strings.Contains(string(text), "\nUSER mlperf\n") {
 		t.Error("the program runs as root")

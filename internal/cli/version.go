@@ -11,7 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 )
 
-// version is the version of the program; the linker replaces it in a release (scripts/release.sh).
+// version is the version of the program; the linker replaces it in a release (.goreleaser.yaml).
 var version = "0.9.0"
 
 // program is the name and the version, with what it was built from if that is known, as results have them.

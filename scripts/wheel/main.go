@@ -64,8 +64,13 @@ mlperf doctor says which ONNX Runtime was found and what it can use.
 
 // build writes the wheel of a program into a folder and returns its path.
 func build(program, version, folder string) (string, error) {
-	if !released.MatchString(version) {
-		return "", fmt.Errorf("version %q: must be numbers with dots, such as 1.2.0", version)
+	number := released.FindStringSubmatch(version)
+	if number == nil {
+		return "", fmt.Errorf("version %q: must be numbers with dots, such as 1.2.0, with -rc.1, -beta.1, -alpha.1 or -dev.1 behind them for a pre-release", version)
+	}
+	version = number[1]
+	if number[2] != "" {
+		version += map[string]string{"alpha": "a", "beta": "b", "rc": "rc", "dev": ".dev"}[number[2]] + number[3]
 	}
 	content, err := os.ReadFile(program)
 	if err != nil {
@@ -96,8 +101,8 @@ func build(program, version, folder string) (string, error) {
 	return path, err
 }
 
-// released is the part of PEP 440 that needs no rewriting: releases and their pre-releases.
-var released = regexp.MustCompile(`^\d+(\.\d+)*((a|b|rc)\d+)?(\.dev\d+)?$`)
+// released is a version of a Go module as tags have it, from which that of the wheel is made (PEP 440).
+var released = regexp.MustCompile(`^(\d+(?:\.\d+)*)(?:-(alpha|beta|rc|dev)\.(\d+))?$`)
 
 // metadata describes the package. ONNX Runtime 1.24 is the oldest that the program takes (internal/backend/ort, minVersion).
 func metadata(version string) []byte {

@@ -67,6 +67,11 @@ func TestWheel(t *testing.T) {
 	if len(content) > 0 {
 		t.Errorf("files that RECORD does not have: %d", len(content))
 	}
+	for version, want := range map[string]string{"1.2.0-rc.1": "1.2.0rc1", "1.2.1-dev.0": "1.2.1.dev0"} {
+		if path, err := build(program, version, folder); err != nil || !strings.HasPrefix(filepath.Base(path), "mlperf-"+want+"-py3-") {
+			t.Errorf("the wheel of %s is %s, %v, want version %s", version, path, err, want)
+		}
+	}
 	if _, err := build(program, "1.2.0-3-g123", folder); err == nil || !strings.Contains(err.Error(), "1.2.0-3-g123") {
 		t.Errorf("a version that pip does not read: %v", err)
 	}
