@@ -1,0 +1,2 @@
+// Package retrieval finds passages.
+package retrieval
