@@ -22,7 +22,7 @@ var architectures = sync.OnceValue(func() []Architecture {
 	list := []Architecture{
 		ResNet50(), MobileNet(), SSDMobileNet(), SSDResNet34(), RetinaNet(), UNet3D(), UNet3DBraTS19(), SmallUNet3DBraTS19(),
 		MobileNetEdgeTPU(), SSDMobileNetV2(), DeepLabV3Plus(), YOLO11l(),
-		BERT(), GNMTEncoder(), GNMTDecoder(), DLRM(), DLRMv2(), DLRMv3(), RNNTEncoder(), RNNTPrediction(), RNNTJoint(), MobileBERT(), RGAT(), PaintingSegmentation(), PaintingDetection(),
+		BERT(), E5(), ColBERT(), GNMTEncoder(), GNMTDecoder(), DLRM(), DLRMv2(), DLRMv3(), RNNTEncoder(), RNNTPrediction(), RNNTJoint(), MobileBERT(), RGAT(), PaintingSegmentation(), PaintingDetection(),
 		Llama8B(), Llama70B(), Mixtral(), SmallMixtral(), GPTJ(), SmallGPTJ(),
 	}
 	for _, form := range []DecoderForm{FusedDecoder, FusedInt4, ExportedDecoder, PlainDecoder} {
