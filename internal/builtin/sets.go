@@ -50,6 +50,7 @@ func sets() map[string]func(Maker, workload.Model) (set, error) {
 		"bfcl":                of(Maker.questionSet),
 		"coco-2014-captions":  of(Maker.captionSet),
 		"vbench-prompts":      of(Maker.videoSet),
+		"frames":              of(Maker.pageSet),
 		"igbh":                of(Maker.graphSet),
 		"waymo":               of(Maker.frameSet),
 		"streaming-100b":      of(Maker.requestSet),
@@ -98,6 +99,12 @@ func (m Maker) videoSet(_ workload.Model, r workload.Recipe) (set, error) {
 		spec.Latents = append(spec.Latents, int(n))
 	}
 	return set{spec.Key(), spec.Prompts, func(ctx context.Context, dir string) error { return synth.WriteVBench(ctx, dir, spec) }}, nil
+}
+
+// pageSet is the data set of pages and questions about them. The questions say their answers, and the pages are what they are.
+func (m Maker) pageSet(_ workload.Model, r workload.Recipe) (set, error) {
+	spec := synth.PageSpec{Seed: synth.Seed, Pages: m.samples(r.Samples), Questions: 64, FirstWord: arch.EncoderFirstWord}
+	return set{spec.Key(), spec.Pages, func(ctx context.Context, dir string) error { return synth.WritePages(ctx, dir, spec) }}, nil
 }
 
 // imageNetSet is the data set of pictures of things, one to each.

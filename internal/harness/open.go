@@ -82,6 +82,8 @@ func (r *run) openWorkload(ctx context.Context) (err error) {
 		Scored:  scored,
 		Ranked:  s.Mode == loadgen.AccuracyOnly,
 		Logged:  scored || s.AccuracyLogProbability > 0 || s.AccuracyLogSamplingTarget > 0, // audits log performance, too
+
+		OutputDir: r.cfg.OutputDir, Engine: r.cfg.ScoreEngine,
 	})
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/models/graph"
 	"github.com/mlperf-go/mlperf/internal/models/own"
 	"github.com/mlperf-go/mlperf/internal/models/points"
+	"github.com/mlperf-go/mlperf/internal/models/rag"
 	"github.com/mlperf-go/mlperf/internal/models/recsys"
 	"github.com/mlperf-go/mlperf/internal/models/speech"
 	"github.com/mlperf-go/mlperf/internal/models/text"
@@ -33,6 +34,7 @@ var catalogue = sync.OnceValue(func() []workload.Model {
 		points.Models(),
 		generative.Models(),
 		diffusion.Models(),
+		rag.Models(),
 	)
 })
 

@@ -60,9 +60,5 @@ func others() []config.Model {
 			Name:   "e2e-rag-qna",
 			Sample: &config.SampleSize{},
 		},
-		{
-			Name:   "e2e-rag-db",
-			Sample: &config.SampleSize{},
-		},
 	}
 }

@@ -49,6 +49,7 @@ var setKinds = []setKind{
 	{"products", &ProductSpec{}},
 	{"requests", &RequestSpec{}},
 	{"vbench", &VBenchSpec{}},
+	{"pages", &PageSpec{}},
 }
 
 // A Spec says everything about a data set.

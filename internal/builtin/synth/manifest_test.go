@@ -311,6 +311,7 @@ func validSpecs() []keyed {
 		&WaymoSpec{Seed: 1, Frames: 2},
 		&RequestSpec{Seed: 1, Requests: 2, Candidates: 3},
 		&VBenchSpec{Seed: 1, Prompts: 2, Tokens: 300, Latents: []int{1, 2, 3, 4}},
+		&PageSpec{Seed: 1, Pages: 8, Questions: 2, FirstWord: 2200},
 	}
 }
 
@@ -460,6 +461,9 @@ func TestSpecsEndAtTheirBounds(t *testing.T) {
 		{QuestionSpec{Form: longQuestions, Questions: 0}, "questions is 0: must be 1 to"},
 		{QuestionSpec{Form: longQuestions, Questions: mostQuestions + 1}, "questions is"},
 		{QuestionSpec{Form: "riddles", Questions: 1}, `form is "riddles": must be `},
+		{PageSpec{Pages: 3, Questions: 1, FirstWord: 2200}, "pages is 3: must be 4 to 20000"},
+		{PageSpec{Pages: 4, FirstWord: 2200}, "questions is 0: must be 1 to 100000"},
+		{PageSpec{Pages: 4, Questions: 1, FirstWord: 1}, "first word is 1: must be 1500 to"},
 		{ProductSpec{Products: mostProducts}, ""},
 		{ProductSpec{}, "products is 0: must be 1 to"},
 		{ProductSpec{Products: mostProducts + 1}, "products is"},

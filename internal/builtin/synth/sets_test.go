@@ -58,6 +58,9 @@ func smallSets() map[string]func(ctx context.Context, dir string, seed uint64) e
 		"vbench": func(ctx context.Context, dir string, seed uint64) error {
 			return WriteVBench(ctx, dir, VBenchSpec{Seed: seed, Prompts: 3, Tokens: 400, Latents: []int{16, 2, 3, 4}})
 		},
+		"pages": func(ctx context.Context, dir string, seed uint64) error {
+			return WritePages(ctx, dir, PageSpec{Seed: seed, Pages: 8, Questions: 4, FirstWord: 2200})
+		},
 		"requests": func(ctx context.Context, dir string, seed uint64) error {
 			return WriteRequests(ctx, dir, RequestSpec{Seed: seed, Requests: 3, Candidates: 5}, nil)
 		},

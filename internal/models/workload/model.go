@@ -105,6 +105,9 @@ type Setup struct {
 	Scored bool // an accuracy test
 	Ranked bool // and nothing is timed: classifiers keep the best classes of each sample
 	Logged bool // all or some responses are logged
+
+	OutputDir string         // for files that the test leaves beside its logs; empty: none
+	Engine    backend.Engine // runs networks that belong to the data or to the score, on the processor; nil: none
 }
 
 // Ports are the inputs and outputs of a model file.

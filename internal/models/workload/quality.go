@@ -72,7 +72,7 @@ var scoreNames = map[string]string{
 	"acc": "accuracy", "WER": "accuracy", "ACCURACY": "accuracy", "bleu": "BLEU", "F1": "f1", "DICE": "mean",
 	"ROUGE1": "rouge1", "ROUGE2": "rouge2", "ROUGEL": "rougeL", "ROUGELSUM": "rougeLsum",
 	"GEN_LEN": "gen_len", "TOKENS_PER_SAMPLE": "tokens_per_sample", "gsm8k_accuracy": "gsm8k", "mbxp_accuracy": "mbxp",
-	"F1_HIERARCHICAL": "f1", "DLRM_NE": "NE", "DLRM_ACC": "accuracy", "DLRM_AUC": "GAUC",
+	"F1_HIERARCHICAL": "f1", "DLRM_NE": "NE", "DLRM_ACC": "accuracy", "DLRM_AUC": "GAUC", "E2E_ACCURACY": "accuracy",
 }
 
 // OfficialSamples returns the sizes of the official data set in a round: those that its checker asks for, or else those of the

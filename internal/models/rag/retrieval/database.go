@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 )
 
@@ -32,6 +33,9 @@ type Page struct {
 	Name, URL string
 	Content   []byte
 }
+
+// MostPage is the size of the largest page, in bytes: more than any of Wikipedia has.
+const MostPage = 64 << 20
 
 // Passages are the windows of the page's text. A page without text, or that cannot be read as text, has one passage that names its file, as in
 // the reference (reference_SUT_datasetup.py); missing says why.
@@ -52,7 +56,8 @@ func (p Page) Passages() (list []Passage, missing error) {
 // A Database has passages, and finds those that are nearest to a question. Several goroutines may use it at once.
 type Database struct {
 	encoder  *Encoder
-	reranker *Reranker // nil: passages cannot be reranked
+	reranker *Reranker         // nil: passages cannot be reranked
+	sessions []backend.Session // to be closed
 
 	mu       sync.RWMutex
 	passages []Passage
