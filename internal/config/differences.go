@@ -62,7 +62,9 @@ func (r *Resolved) Differences(s settings, division Division) ([]Difference, err
 	}
 	want := official.Settings
 	// What no conf has: before early stopping, the numbers of queries were fixed.
-	want.MinDuration = max(want.MinDuration, r.Rules.MinDuration)
+	if !r.model.Once {
+		want.MinDuration = max(want.MinDuration, r.Rules.MinDuration)
+	}
 	if !r.Rules.EarlyStopping && s.Scenario != loadgen.Offline {
 		want.MinQueryCount = max(want.MinQueryCount, r.Rules.MinQueries(s.Scenario, r.model))
 	}

@@ -220,6 +220,11 @@ func (r *resolver) rules() {
 	}
 	r.offlineSamples(origin)
 	r.interactive(origin)
+	if r.request.Model.Once {
+		r.assign(row("min_duration"), value{}, "0", origin, limitation.RuleSet)
+		least := rules.MinQueries(r.request.Scenario, r.request.Model)
+		r.assign(row("min_query_count"), value{whole: least}, fmt.Sprint(least), origin, limitation.RuleSet)
+	}
 	if !rules.Conf.Knows(r.model) && r.model != "" {
 		r.warn("rules %s have no settings for the model %s: those for any model apply", rules.Version, r.model)
 	}

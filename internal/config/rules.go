@@ -156,6 +156,8 @@ type Model struct {
 	Strict bool
 	// Interactive: its scenario Interactive, which has bounds, a target and maybe a data set of its own.
 	Interactive bool
+	// Once: its tests pass over the data once, however long that takes (e2e-rag, user.conf; the submission checker wants no duration).
+	Once bool
 	// First and Last are the rounds whose benchmark of these names it is, where another one has the same names in other rounds;
 	// empty: no such bound.
 	First, Last string

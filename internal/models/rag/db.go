@@ -39,7 +39,7 @@ func e2eRAGDB() workload.Model {
 			"the database is a file of this program; the reference's is a pickle of FAISS, whose settings of the index it has",
 		},
 
-		Rules:                  config.Model{Name: "e2e-rag-db", Sample: &config.SampleSize{}},
+		Rules:                  config.Model{Name: "e2e-rag-db", Sample: &config.SampleSize{}, Once: true},
 		PerformanceSampleCount: 2515,
 		Quality:                workload.Quality{Metric: "accuracy", Fraction: 0.99},
 		Attends:                true,
