@@ -37,7 +37,7 @@ var onlyNamed = map[string]string{
 	"accuracy-script": loadsCode, "execute-code": loadsCode, "fix": loadsCode, "mirror": loadsCode, "mirror-only": loadsCode, "from-file": loadsCode,
 
 	"output": writesFiles, "force": writesFiles, "optimized-model": writesFiles, "write-user-conf": writesFiles, "endpoints-artifacts": writesFiles,
-	"engine-cache": writesFiles, "backup": writesFiles, "compliance-images-path": writesFiles, "videos-path": writesFiles,
+	"engine-cache": writesFiles, "backup": writesFiles, "database": writesFiles, "compliance-images-path": writesFiles, "videos-path": writesFiles,
 	"dir": writesFiles, "add": writesFiles,
 	"resume":      writesFiles,
 	"custom-data": writesFiles, "unused": writesFiles,

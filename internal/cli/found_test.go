@@ -33,7 +33,7 @@ sampling save-detailed scenario schedule-seed score-pattern seed sensitivity ser
 skip-last slo source speculative-acceptance speculative-algorithm speculative-draft-model speculative-eagle-topk speculative-num-steps spin spinning statistics-path status stream submitter sweep sweep-concurrency sweep-qps synthetic-prompts system system-name
 system-type target target-accuracy target-latency target-qps thread-affinity timed-preprocessing token-fault token-fault-every token-interval token-prefill
 token-right token-server-guided token-slots tokenizer tokenizers tokens-per-write tolerance total-sample-count tpot trace ttft use-inv-map
-user-conf value-bytes vbench-results verbose verify warm-up whisper-ports with yaml
+user-conf value-bytes vbench-results verbose verify vocabulary encoder-path manifest warm-up whisper-ports with yaml
 `
 
 // A new flag has to be in one of the two lists.

@@ -31,7 +31,7 @@ func TestDefaultsSatisfyTheRules(t *testing.T) {
 				settings := r.Settings
 				settings.OfflineExpectedQPS, settings.ServerTargetQPS = 1e-3, 1e-3
 				e := settings.Effective(1000, 1000)
-				if e.MinDuration < set.MinDuration {
+				if e.MinDuration < set.MinDuration && !model.Rules.Once {
 					t.Errorf("%s: min_duration is %v", name, e.MinDuration)
 				}
 				if least := set.MinQueries(s, model.Rules); s == loadgen.Offline && e.SamplesPerQuery < max(least, asked.OfflineSamples) {
