@@ -103,7 +103,7 @@ func (m Maker) videoSet(_ workload.Model, r workload.Recipe) (set, error) {
 
 // pageSet is the data set of pages and questions about them. The questions say their answers, and the pages are what they are.
 func (m Maker) pageSet(_ workload.Model, r workload.Recipe) (set, error) {
-	spec := synth.PageSpec{Seed: synth.Seed, Pages: m.samples(r.Samples), Questions: 64, FirstWord: arch.EncoderFirstWord}
+	spec := synth.PageSpec{Seed: synth.Seed, Pages: m.samples(r.Samples), Questions: 64, FirstWord: arch.BERTFirstWord}
 	return set{spec.Key(), spec.Pages, func(ctx context.Context, dir string) error { return synth.WritePages(ctx, dir, spec) }}, nil
 }
 

@@ -194,6 +194,7 @@ func (s PageSpec) page(v *vocabulary, subjects []*subject, i int) string {
 		if k < len(facts) {
 			b.WriteString(facts[k] + fmt.Sprintf("<sup class=\"reference\"><a href=\"#cite%d\">[%d]</a></sup> ", k, k+1))
 		}
+		fmt.Fprintf(&b, "About %s: ", about.name)
 		for range r.between(2, 6) {
 			b.WriteString(sentence(v, r) + " ")
 		}

@@ -19,8 +19,7 @@ const (
 // E5 is e5-base-v2 (Wang et al., arXiv:2212.03533): BERT-base without a head. It has a state of 768 numbers for each piece of a text; their mean
 // stands for the text. Options.Layers makes it shorter.
 //
-// Its weights keep the states near to what the pieces are, so that texts with the same rare words are near to each other; pieces below
-// EncoderFirstWord are nearly all the same, since texts do not differ by them.
+// Its weights keep the states near to what the pieces are, so that texts with the same words are near to each other.
 func E5() Architecture {
 	return textEncoder("e5-base-v2", "e5-base-v2", "https://huggingface.co/intfloat/e5-base-v2", 61)
 }
@@ -31,9 +30,6 @@ func E5() Architecture {
 func ColBERT() Architecture {
 	return textEncoder("colbertv2", "ColBERTv2, without its projection", "https://huggingface.co/colbert-ir/colbertv2.0", 62)
 }
-
-// EncoderFirstWord is the first piece with a meaning of its own. Those before it are marks, characters and common words.
-const EncoderFirstWord = 2200
 
 func textEncoder(name, title, official string, seed uint64) Architecture {
 	text := onnx.Type{Elem: onnx.Int64, Shape: bertShape()}
@@ -56,7 +52,7 @@ func encoderLayersOf(b *Builder, o Options) {
 	segments := b.Input("token_type_ids", onnx.Int64, bertShape())
 	bert := bertNet{Builder: b}
 	const faint = 0.05
-	pieces := b.Gather("embeddings/pieces", b.Weight("embeddings/word", Patched{Bell{1}, commonPiece}, bertPieces, encoderHidden), ids, 0)
+	pieces := b.Gather("embeddings/pieces", b.Weight("embeddings/word", Patched{Bell{1}, oppositeMarks}, bertPieces, encoderHidden), ids, 0)
 	x := b.Add("embeddings/sum", pieces, b.Gather("embeddings/segments", b.Weight("embeddings/token_type", Bell{faint}, 2, encoderHidden), segments, 0))
 	x = b.Add("embeddings/all", x, bert.tableOfPlaces(ids, Bell{faint}, bertPositions, encoderHidden))
 	x = b.LayerNorm("embeddings/norm", x, bertEpsilon, nil, nil)
@@ -67,14 +63,14 @@ func encoderLayersOf(b *Builder, o Options) {
 	b.Output(b.rename(x, "last_hidden_state"))
 }
 
-// commonPiece brings the row of a common piece near to that of all others.
-func commonPiece(row int, weights []float32) {
-	if row >= EncoderFirstWord {
+// oppositeMarks makes the states of the marks around a text cancel in its mean, where they would make all short texts near to each other.
+func oppositeMarks(row int, weights []float32) {
+	const separator = 102
+	if row != bertBeginID && row != separator {
 		return
 	}
-	const own = 0.3
 	for i := range weights {
-		weights[i] = own*weights[i] + float32(i&1*2-1)
+		weights[i] = float32((row-bertBeginID)*2-1) * float32(i&1*2-1)
 	}
 }
 
