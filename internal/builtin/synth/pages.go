@@ -88,7 +88,7 @@ func (s PageSpec) fill(ctx context.Context, folder string) error {
 			return err
 		}
 	}
-	addresses := map[string]string{}
+	addresses := map[string]string{Mark: markComment}
 	for i, about := range subjects {
 		if err := context.Cause(ctx); err != nil {
 			return err
