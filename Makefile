@@ -91,7 +91,7 @@ CONCURRENT = $(filter-out ./internal/cli ./internal/run/clienttest, \
 # The newest that is known to work; its sum is in the script.
 NEWEST_ORT := 1.32.0
 
-nightly: onnxruntime build ## long tests, all tests with the real ONNX Runtime, the race detector everywhere, every fuzz target, golden data made again, the test data of ONNX, Slurm, a release (some hours)
+nightly: onnxruntime build ## long tests, all tests with the real ONNX Runtime, the race detector everywhere, every fuzz target, golden data made again, the test data of ONNX, Slurm, Kubernetes, a release (some hours)
 	-for device in openvino webgpu; do $(BIN) download runtime $$device --accept-license; done # for the tests that need them; Linux x86-64
 	MLPERF_LONG_TESTS=1 $(GO) test -timeout 30m ./...
 	MLPERF_LONG_TESTS=1 MLPERF_ORT_LIB="$(ORT_LIB)" $(GO) test -timeout 60m -tags ort -run '^TestORT' ./... # with the oldest version that is supported
@@ -102,6 +102,7 @@ nightly: onnxruntime build ## long tests, all tests with the real ONNX Runtime, 
 	scripts/goldens.sh
 	MLPERF_ORT_LIB="$(ORT_LIB)" scripts/onnx_tests.sh
 	scripts/slurm.sh $(BIN)
+	scripts/kubernetes.sh $(BIN)
 	$(MAKE) snapshot
 
 deadcode: ## functions that no program reaches (TimerPacer: systems other than Linux do)

@@ -158,7 +158,7 @@ func TestIndexedJob(t *testing.T) {
 		Spec struct {
 			CompletionMode           string `yaml:"completionMode"`
 			Completions, Parallelism int
-			BackoffLimit             *int `yaml:"backoffLimit"`
+			BackoffLimitPerIndex     *int `yaml:"backoffLimitPerIndex"`
 			Template                 struct {
 				Spec struct {
 					Affinity struct {
@@ -188,7 +188,7 @@ func TestIndexedJob(t *testing.T) {
 	}
 	s := job.Spec
 	pod := s.Template.Spec
-	if s.CompletionMode != "Indexed" || s.Completions < 2 || s.Parallelism != s.Completions || s.BackoffLimit == nil || *s.BackoffLimit != 0 {
+	if s.CompletionMode != "Indexed" || s.Completions < 2 || s.Parallelism != s.Completions || s.BackoffLimitPerIndex == nil || *s.BackoffLimitPerIndex != 0 {
 		t.Errorf("the job is %+v", s)
 	}
 	if r := pod.Affinity.PodAntiAffinity.Required; len(r) != 1 || r[0].TopologyKey != "kubernetes.io/hostname" {
@@ -200,7 +200,7 @@ func TestIndexedJob(t *testing.T) {
 	}
 	for i := range s.Completions {
 		args := strings.ReplaceAll(strings.Join(c.Args, " "), "$(PART)", strconv.Itoa(i))
-		if want := fmt.Sprintf("suite run edge --part=%d/%d --output=/results/runs/%d", i, s.Completions, i); args != want {
+		if want := fmt.Sprintf("suite run edge --part=%d/%d --output=/results/runs/%d --resume", i, s.Completions, i); args != want {
 			t.Errorf("pod %d runs mlperf %s, want %s", i, args, want)
 		}
 	}

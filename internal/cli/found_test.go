@@ -31,7 +31,7 @@ predictions-only prefill-chunk prefix-words prefixes preprocess preprocessed-dir
 root rounds route rows rules sacrebleu sacrebleu-lowercase sacrebleu-smooth sample-seed samples samples-per-query samples-per-second
 sampling save-detailed scenario schedule-seed score-pattern seed sensitivity server-metrics set seven-bit-weights shape shared-threads sim-jitter sim-latency skip-first
 skip-last slo source speculative-acceptance speculative-algorithm speculative-draft-model speculative-eagle-topk speculative-num-steps spin spinning statistics-path status stream submitter sweep sweep-concurrency sweep-qps synthetic-prompts system system-name
-system-type target target-accuracy target-latency target-qps thread-affinity timed-preprocessing token-fault token-fault-every token-interval token-prefill
+system-type target target-accuracy target-latency target-qps thread-affinity timed-preprocessing together token-fault token-fault-every token-interval token-prefill
 token-right token-server-guided token-slots tokenizer tokenizers tokens-per-write tolerance total-sample-count tpot trace ttft use-inv-map
 user-conf value-bytes vbench-results verbose verify vocabulary encoder-path manifest warm-up whisper-ports with yaml
 `

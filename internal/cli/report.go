@@ -24,7 +24,7 @@ import (
 func newReport() *cobra.Command {
 	var format, output string
 	var price float64
-	asJSON := false
+	asJSON, together := false, false
 	formats := []string{"table", "csv", "json", "markdown", "html", "mlmark"}
 	cmd := &cobra.Command{
 		Use:   "report [RUN_DIR…]",
@@ -40,11 +40,17 @@ browser prints it, or makes a PDF of it.
 latency, and accuracy, beside precision, batch and concurrency, with three significant
 digits. Accuracy is that of the newest accuracy run of the same model file on the same
 engine and device. With --price, the price of the system in dollars, it also shows frames
-per second per dollar. These are not MLMark scores: those come from EEMBC's own program.`,
+per second per dollar. These are not MLMark scores: those come from EEMBC's own program.
+
+--together lists runs of several clients that loaded one service at the same time
+(docs/clusters.md): the verdict of each, for how long all of them sent requests, and which
+drew the same traffic. It shows no sum. It is an error if their servers, models or
+scenarios differ, or if they did not run at the same time.`,
 		Example: `  mlperf report
   mlperf report --format html --output report.html results
   mlperf report --format mlmark --price 1499 results/mobilenet
-  mlperf report --format csv results/resnet50/server/performance/latest`,
+  mlperf report --format csv results/resnet50/server/performance/latest
+  mlperf report --together client0 client1 client2`,
 		Args: arguments(0, 1000),
 		RunE: func(cmd *cobra.Command, folders []string) error {
 			format, err := chosenFormat(cmd.Flags(), formats, format, asJSON)
@@ -63,6 +69,9 @@ per second per dollar. These are not MLMark scores: those come from EEMBC's own 
 			runs, err := readRuns(cmd, folders)
 			if err != nil {
 				return err
+			}
+			if together {
+				return reportTogether(cmd, runs, format, output)
 			}
 			lines := report.Lines(runs, others, price)
 			name, fill := output, func(w io.Writer) error { return report.Table(w, lines) }
@@ -97,9 +106,25 @@ per second per dollar. These are not MLMark scores: those come from EEMBC's own 
 	f := cmd.Flags()
 	defineFormat(cmd, &format, formats)
 	f.Float64Var(&price, "price", 0, "price of the system in dollars")
+	f.BoolVar(&together, "together", false, "runs of several clients that loaded one service at the same time (table, json)")
 	f.StringVar(&output, "output", "", "file to write (default: standard output; html: report.html)")
 	f.BoolVar(&asJSON, "json", false, "print as JSON, with the id of its form")
 	return cmd
+}
+
+// reportTogether lists runs of clients of one service.
+func reportTogether(cmd *cobra.Command, runs []report.Run, format, output string) error {
+	if format != "table" && format != "json" {
+		return usage("--together has the formats table and json, not %s", format)
+	}
+	t, err := report.OfOneService(runs)
+	if err != nil {
+		return fmt.Errorf("--together: %w", err)
+	}
+	if format == "json" {
+		return writeOutput(cmd, output, func(w io.Writer) error { return printJSON(w, "together", t) })
+	}
+	return writeOutput(cmd, output, t.Write)
 }
 
 // pageName is the file that the user named, or another that has no page of another program, or of the user.
