@@ -60,9 +60,9 @@ const (
 	rerankerRole = "reranker"
 )
 
-// builtIn is the built-in form of both benchmarks: the networks with two of their twelve layers.
+// builtIn is the built-in form of both benchmarks: the networks with one of their twelve layers.
 func builtIn() workload.Recipe {
-	const layers, usual = 2, 200 // pieces of a passage
+	const layers, usual = 1, 200 // pieces of a passage
 	return workload.Recipe{
 		Parts: []workload.Part{
 			{Role: encoderRole, Network: arch.E5(), Layers: layers, Usual: usual},

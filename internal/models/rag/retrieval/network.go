@@ -29,6 +29,7 @@ type network struct {
 	width   int // numbers of a state
 	texts   int // in a run; 0: any number
 	pieces  *tokenizer.WordPiece
+	slots   chan struct{} // one for each run that there may be at once; nil: any number
 }
 
 // A port is an input of the network, and what it takes.
@@ -187,7 +188,18 @@ func (n *network) runSome(ctx context.Context, texts [][]int32, some []int, leng
 	if err != nil {
 		return err
 	}
-	if err := n.session.Run(ctx, in[:len(n.inputs)], in[len(n.inputs):]); err != nil {
+	if n.slots != nil {
+		select {
+		case n.slots <- struct{}{}:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	err = n.session.Run(ctx, in[:len(n.inputs)], in[len(n.inputs):])
+	if n.slots != nil {
+		<-n.slots
+	}
+	if err != nil {
 		return err
 	}
 	states := tensor.Data[float32](out.Tensor())

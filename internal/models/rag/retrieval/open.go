@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/dataset/frames"
@@ -42,6 +43,8 @@ type Options struct {
 }
 
 // Open opens the networks and a database. It must be closed.
+//
+// The networks run on one thread, as many texts at once as there are processors: questions come from several goroutines, and each run takes memory.
 func Open(ctx context.Context, engine backend.Engine, o Options) (d *Database, err error) {
 	pieces, err := ReadVocabulary(o.Vocabulary)
 	if err != nil {
@@ -62,7 +65,7 @@ func Open(ctx context.Context, engine backend.Engine, o Options) (d *Database, e
 		if err != nil {
 			return nil, fmt.Errorf("the %s, %s: %w", role, path, err)
 		}
-		s, err := engine.Open(ctx, backend.Options{ModelPath: path, Outputs: []string{output}})
+		s, err := engine.Open(ctx, backend.Options{ModelPath: path, Outputs: []string{output}, IntraThreads: 1})
 		if err == nil {
 			sessions = append(sessions, s)
 		}
@@ -76,6 +79,8 @@ func Open(ctx context.Context, engine backend.Engine, o Options) (d *Database, e
 	if err != nil {
 		return nil, err
 	}
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	encoder.slots = slots
 	var reranker *Reranker
 	if o.Reranker != "" {
 		if session, err = open("reranker", o.Reranker); err != nil {
@@ -84,6 +89,7 @@ func Open(ctx context.Context, engine backend.Engine, o Options) (d *Database, e
 		if reranker, err = NewReranker(session, pieces); err != nil {
 			return nil, err
 		}
+		reranker.slots = slots
 	}
 	if o.Database != "" {
 		d, err = ReadFile(o.Database, encoder, reranker)
