@@ -62,6 +62,10 @@ type Prompt struct {
 	Exact     bool   // the answer goes on to MaxTokens, whatever it says
 	Stop      string // a text that ends the answer; empty: none
 
+	Model    string    // that is asked, as the servers call it; empty: that of the session
+	Sampling *Sampling // of its tokens; nil: that of the texts
+	Patience *Patience // with its answer; nil: that of the session
+
 	Inputs []string // texts whose embeddings are asked for, or documents that are ranked for Text
 
 	Tools, ToolChoice jsontext.Value // that the answer may call; nil: none
@@ -80,6 +84,21 @@ type Prompt struct {
 	// Told is the number of its tokens as the server counts them; 0: it does not say. It is written and read
 	// with sync/atomic.
 	Told int32
+}
+
+// A Sampling says how tokens of an answer are drawn. Zero fields but the temperature are left to the server.
+type Sampling struct {
+	Temperature, TopP float64
+	TopK              int
+	Effort            string // of reasoning: low, medium, high
+}
+
+// A Patience says how long a client waits for an answer, and how often it asks: again after the statuses 429, 502, 503 and 504 and after the
+// time-out, and after nothing else.
+type Patience struct {
+	Timeout time.Duration // of each try
+	Tries   int
+	Pause   time.Duration // before the second try; before each further one twice as long. After a 429 Retry-After takes its place.
 }
 
 // A VideoRequest asks a server for a video. Its fields have the names, the order and the forms of numbers of the client of
@@ -135,10 +154,14 @@ type Sink interface {
 
 // An Answer is the answer to a prompt.
 type Answer struct {
-	Text   []byte
-	IDs    []int32 // nil: not known
-	Tokens int
-	Calls  []ToolCall // their names and arguments are a part of Text, too
+	Text      []byte
+	Reasoning int     // bytes of Text that are reasoning, at its beginning
+	IDs       []int32 // nil: not known
+	Tokens    int
+	Prompt    int64      // tokens of the prompt, as the server tells
+	Finish    string     // why it ended
+	Model     string     // that was asked
+	Calls     []ToolCall // their names and arguments are a part of Text, too
 }
 
 // A ToolCall is the call of a tool in an answer, with the pieces that a stream has of it together.

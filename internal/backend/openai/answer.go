@@ -47,6 +47,7 @@ type answer struct {
 	first, last  time.Duration // when the first and the last piece came
 	pieces       int
 	reasons      int           // pieces that are reasoning
+	reasoned     int           // bytes of the text that are reasoning
 	reasoning    bool          // the last piece is
 	shown        bool          // a piece was
 	calls        []indexedCall // of tools, by their index
@@ -137,7 +138,8 @@ func (a *answer) read(r *timedReader) *failure {
 		a.trace.PromptTokens, a.trace.CachedTokens, a.trace.Finish = a.promptTokens, min(a.cached, a.promptTokens), a.finish
 	}
 	a.end() // the sink may send the next prompt
-	a.sink.Done(backend.Answer{Text: a.text, IDs: a.ids, Tokens: a.tokens, Calls: a.toolCalls()})
+	a.sink.Done(backend.Answer{Text: a.text, Reasoning: a.reasoned, IDs: a.ids, Tokens: a.tokens, Prompt: a.promptTokens, Finish: a.finish,
+		Model: cmp.Or(a.prompt.Model, a.session.model), Calls: a.toolCalls()})
 	a.session.stats.answered(a, took)
 	r.most = graceAfterEnd
 	r.silence.Reset(graceAfterEnd)
@@ -190,7 +192,11 @@ func (a *answer) take(data []byte, now time.Duration) *failure {
 	before, idsBefore, over := len(a.text), len(a.ids), a.finish != ""
 	a.named = 0
 	text, ids, ok := a.shape.find(data)
-	if a.reasoning = a.shape.reasons; !ok || a.add(text, ids) != nil {
+	if a.reasoning = a.shape.reasons; ok && a.add(text, ids) == nil {
+		if a.reasoning {
+			a.reasoned = len(a.text)
+		}
+	} else {
 		var e event
 		if f := a.parse(&e, data); f != nil {
 			return f
@@ -334,7 +340,11 @@ func (a *answer) parse(e *event, data []byte) *failure {
 	reasons, text := e.texts()
 	a.reasoning = len(reasons) > 0
 	a.shown = a.shown || a.reasoning
-	if err := cmp.Or(a.add(reasons, nil), a.add(text, choice.TokenIDs), a.addCalls(choice.Delta.ToolCalls, choice.Message.ToolCalls)); err != nil {
+	err := a.add(reasons, nil)
+	if a.reasoning {
+		a.reasoned = len(a.text)
+	}
+	if err := cmp.Or(err, a.add(text, choice.TokenIDs), a.addCalls(choice.Delta.ToolCalls, choice.Message.ToolCalls)); err != nil {
 		return a.malformed(err, data)
 	}
 	return nil

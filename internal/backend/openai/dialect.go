@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -132,14 +133,18 @@ func differences(wanted, got dialect, refused *failure) []string {
 }
 
 // A request is the body of a request for an answer. Its fields have the order of the client of mlcommons/endpoints
-// (src/inference_endpoint/openai/types.py, ChatCompletionRequest).
+// (src/inference_endpoint/openai/types.py, ChatCompletionRequest); top_p, top_k and reasoning_effort are where that of e2e-rag has them
+// (multi_shot_retrieval.py, call_chat_completions).
 type request struct {
 	Model               string            `json:"model"`
 	Prompt              any               `json:"prompt,omitzero"` // a string, or token ids
 	Messages            []backend.Message `json:"messages,omitzero"`
 	Temperature         jsontext.Value    `json:"temperature,omitzero"`
+	TopP                jsontext.Value    `json:"top_p,omitzero"`
+	TopK                int               `json:"top_k,omitzero"`
 	MaxTokens           int               `json:"max_tokens,omitzero"`
 	MaxCompletionTokens int               `json:"max_completion_tokens,omitzero"`
+	ReasoningEffort     string            `json:"reasoning_effort,omitzero"`
 	Stream              bool              `json:"stream,omitzero"`
 	StreamOptions       struct {
 		IncludeUsage bool `json:"include_usage,omitzero"`
@@ -159,10 +164,9 @@ type request struct {
 func (s *session) body(p *backend.Prompt) ([]byte, error) {
 	d := s.dialect
 	r := request{Model: s.model, Stop: p.Stop, Stream: s.config.Stream, Seed: s.texts.Seed, ReturnTokenIDs: d.ids || d.extras && s.texts.Logged}
+	r.Model = cmp.Or(p.Model, r.Model)
 	r.Extras = s.servers.extras.body
-	if _, own := r.Extras[temperature]; !d.hot && !own {
-		r.Temperature = jsontext.Value(pytext.Float(s.texts.Temperature))
-	}
+	s.sample(&r, p)
 	r.StreamOptions.IncludeUsage = s.config.Stream && d.usage
 	if d.newLimit {
 		r.MaxCompletionTokens = p.MaxTokens
@@ -192,6 +196,32 @@ func (s *session) body(p *backend.Prompt) ([]byte, error) {
 		r.Prompt = p.Text
 	}
 	return json.Marshal(r, json.Deterministic(true), jsontext.AllowInvalidUTF8(true)) // bytes of a prompt that are not UTF-8 become U+FFFD
+}
+
+// sample says how tokens are drawn, except for what the user has in the request.
+func (s *session) sample(r *request, p *backend.Prompt) {
+	how := backend.Sampling{Temperature: s.texts.Temperature}
+	if p.Sampling != nil {
+		how = *p.Sampling
+	}
+	for name, set := range map[string]func(){
+		temperature: func() {
+			if !s.dialect.hot {
+				r.Temperature = jsontext.Value(pytext.Float(how.Temperature))
+			}
+		},
+		"top_p": func() {
+			if how.TopP != 0 {
+				r.TopP = jsontext.Value(pytext.Float(how.TopP))
+			}
+		},
+		"top_k":            func() { r.TopK = how.TopK },
+		"reasoning_effort": func() { r.ReasoningEffort = how.Effort },
+	} {
+		if _, own := r.Extras[name]; !own {
+			set()
+		}
+	}
 }
 
 // discard is a sink for answers that do not count.

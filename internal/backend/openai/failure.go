@@ -92,6 +92,17 @@ func statusFailure(status int, reason string) *failure {
 	return f
 }
 
+// reference reports whether a prompt with a Patience is sent again, and after what pause.
+func (f *failure) reference(pause time.Duration) (again bool, wait time.Duration) {
+	switch {
+	case f.status == http.StatusTooManyRequests:
+		return true, cmp.Or(min(f.after, maxRetryAfter), pause)
+	case f.status >= http.StatusBadGateway && f.status <= http.StatusGatewayTimeout, f.kind == kindTimeout:
+		return true, pause
+	}
+	return false, 0
+}
+
 // complaint is what a server says instead of an answer.
 func (s *session) complaint(body io.Reader) string {
 	data, _ := io.ReadAll(io.LimitReader(body, 4<<10)) // a part will do

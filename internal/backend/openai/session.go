@@ -86,7 +86,8 @@ func (s *session) Generate(ctx context.Context, p *backend.Prompt, sink backend.
 	givesUp := a.trace != nil && s.givesUp(s.turn.Add(1))
 	s.stats.begin()
 	defer a.end()
-	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+	patience := s.patience(p)
+	for pause := patience.Pause; ; pause = min(2*pause, maxRetryAfter) {
 		f := s.redacted(s.try(ctx, a, body, givesUp))
 		if f == nil {
 			return nil
@@ -95,20 +96,34 @@ func (s *session) Generate(ctx context.Context, p *backend.Prompt, sink backend.
 			a.giveUp()
 			return nil
 		}
-		if !f.again || a.started || a.attempts > s.config.Retries {
+		again, wait := f.again, max(min(pause, maxPause), min(f.after, maxRetryAfter))
+		if p.Patience != nil {
+			again, wait = f.reference(pause)
+		}
+		if !again || a.started || a.attempts >= patience.Tries {
 			s.stats.fail(f)
 			if a.trace != nil {
 				a.trace.Error = f.Error()
 			}
 			return f
 		}
-		s.stats.retry()
+		if p.Patience == nil { // else the benchmark asks for it
+			s.stats.retry()
+		}
 		select {
-		case <-time.After(max(pause, min(f.after, maxRetryAfter))):
+		case <-time.After(wait):
 		case <-ctx.Done():
 			return transportFailure(ctx, ctx.Err())
 		}
 	}
+}
+
+// patience is that with the answer to a prompt.
+func (s *session) patience(p *backend.Prompt) backend.Patience {
+	if p.Patience != nil {
+		return *p.Patience
+	}
+	return backend.Patience{Timeout: s.config.Timeout, Tries: s.config.Retries + 1, Pause: firstPause}
 }
 
 // givesUp reports whether the answer to the n-th request is given up.
@@ -121,7 +136,8 @@ func (s *session) givesUp(n uint64) bool {
 func (s *session) try(ctx context.Context, a *answer, body []byte, givesUp bool) *failure {
 	ctx, cut := context.WithCancelCause(ctx)
 	defer cut(nil)
-	ctx, cancel := context.WithTimeoutCause(ctx, s.config.Timeout, failf(kindTimeout, "the answer did not end within %v", s.config.Timeout))
+	timeout := s.patience(a.prompt).Timeout
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, failf(kindTimeout, "the answer did not end within %v", timeout))
 	defer cancel()
 	server := s.servers.acquire()
 	defer s.servers.release(server)

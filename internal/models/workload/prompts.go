@@ -55,6 +55,9 @@ func (*PromptPredictor) Close() error { return nil }
 // Answer answers an item and returns when that is done; many goroutines call it at once. An error
 // says why the sample has no answer.
 func (p *PromptPredictor) Answer(ctx context.Context, item Item, reply Reply) error {
+	if chain, ok := p.prompts.(Chain); ok {
+		return p.chain(ctx, chain, item, reply)
+	}
 	prompt := p.prompts.Prompt(item.Index)
 	if len(prompt.Turns) > 0 {
 		return p.converse(ctx, prompt, item, reply)
