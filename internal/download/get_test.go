@@ -229,6 +229,18 @@ func TestGetFilesOfAList(t *testing.T) {
 		o.MirrorOnly = false
 		mustGet(t, it, o)
 	})
+	t.Run("with an archive", func(t *testing.T) {
+		pages := tarOf(t, entry{name: "p.html", data: "P"})
+		s.put("pages.md5", []byte(md5Of(pages)+"  deep/pages.tar\n"+md5Of(b)+"  deep/b.txt\n"))
+		s.put("pages/deep/pages.tar", pages)
+		s.put("pages/deep/b.txt", b)
+		s.put("pages.uri", []byte(s.URL+"/pages\n"))
+		o, _ := options(t)
+		it := model(File{Name: ".", R2: s.URL + "/pages", Unpack: &Unpack{Format: "tar", Archive: "pages.tar", Into: "deep"}})
+		mustGet(t, it, o)
+		wantFile(t, o, "deep/p.html", []byte("P"))
+		wantFile(t, o, "deep/b.txt", b)
+	})
 	t.Run("from a folder", func(t *testing.T) {
 		o, _ := options(t)
 		dir := t.TempDir()

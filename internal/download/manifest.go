@@ -94,11 +94,12 @@ type File struct {
 
 // Unpack says what becomes of an archive. It is removed afterwards.
 type Unpack struct {
-	Format string            `json:"format"`           // zip, tar, tar.gz, tar.bz2
-	Into   string            `json:"into,omitempty"`   // folder below the item's
-	Strip  int               `json:"strip,omitempty"`  // leading path elements to drop
-	Only   []string          `json:"only,omitempty"`   // patterns of path.Match for names in the archive; none: all
-	Rename map[string]string `json:"rename,omitempty"` // name in the archive → path below Into
+	Format  string            `json:"format"`            // zip, tar, tar.gz, tar.bz2
+	Archive string            `json:"archive,omitempty"` // with R2: its bare name; other files of the list stay as they are
+	Into    string            `json:"into,omitempty"`    // folder below the item's
+	Strip   int               `json:"strip,omitempty"`   // leading path elements to drop
+	Only    []string          `json:"only,omitempty"`    // patterns of path.Match for names in the archive; none: all
+	Rename  map[string]string `json:"rename,omitempty"`  // name in the archive → path below Into
 }
 
 // A Folder says which files of a folder make up an item.

@@ -26,7 +26,14 @@ func (j *job) obtainListed(ctx context.Context, f File) error {
 			return fmt.Errorf("%s.md5 has MD5 %s for %s, expected %s", f.R2, file.MD5, file.Name, sum)
 		}
 		j.Observer.Phase(file.Name)
-		if err := direct.obtainFile(ctx, file, j.Observer.Bytes); err != nil {
+		get := func() error { return direct.obtainFile(ctx, file, j.Observer.Bytes) }
+		if f.Unpack != nil && path.Base(file.Name) == f.Unpack.Archive {
+			file.Unpack = f.Unpack
+			get = func() error { return direct.obtainArchive(ctx, file) }
+		}
+		err := get()
+		j.archives = direct.archives
+		if err != nil {
 			return err
 		}
 	}
