@@ -50,7 +50,7 @@ var onlyNamed = map[string]string{
 }
 
 // sendsTo are the flags of servers, which a found file may set unless a key would go there.
-var sendsTo = []string{"endpoint", "peer"}
+var sendsTo = []string{"endpoint", "grader-endpoint", "judge-endpoint", "peer"}
 
 // foundFile says what an mlperf.yaml that was found sets, and refuses what it may not set.
 func foundFile(cmd *cobra.Command) error {

@@ -33,7 +33,7 @@ sampling save-detailed scenario schedule-seed score-pattern seed sensitivity ser
 skip-last slo source speculative-acceptance speculative-algorithm speculative-draft-model speculative-eagle-topk speculative-num-steps spin spinning statistics-path status stream submitter sweep sweep-concurrency sweep-qps synthetic-prompts system system-name
 system-type target target-accuracy target-latency target-qps thread-affinity timed-preprocessing together token-fault token-fault-every token-interval token-prefill
 token-right token-server-guided token-slots tokenizer tokenizers tokens-per-write tolerance total-sample-count tpot trace ttft use-inv-map
-user-conf value-bytes vbench-results verbose verify vocabulary encoder-path manifest warm-up whisper-ports with yaml
+user-conf value-bytes grader-endpoint grader-model judge-endpoint judge-model llm-log recorded-replies retrieval-model vbench-results verbose verify vocabulary encoder-path manifest warm-up whisper-ports with yaml
 `
 
 // A new flag has to be in one of the two lists.
@@ -79,6 +79,7 @@ func TestFileThatIsOnlyFound(t *testing.T) {
 		{"token-file: /etc/passwd", "run", "token-file: it decides which credentials"},
 		{"tls-ca: own.pem", "run", "tls-ca: it decides which credentials"},
 		{"backend: openai\nendpoint: ['http://127.0.0.1:1']", "run", "endpoint: it would send OPENAI_API_KEY there"},
+		{"judge-endpoint: http://127.0.0.1:1", "accuracy x", "judge-endpoint: it would send OPENAI_API_KEY there"},
 		{"endpoint: ['http://127.0.0.1:1']\nbackend: oip", "run --model resnet50 --token-file key", "endpoint: it would send"},
 		{"yes: true", "cache clear", "yes: it answers a question"},
 		{"accept-license: true", "download model resnet50", "accept-license: it answers a question"},

@@ -335,6 +335,27 @@ func (t *Test) writeReplay() error {
 	return nil
 }
 
+// writeLog writes the log of the workload.
+func (r *run) writeLog(ctx context.Context, t *Test) error {
+	log := r.workload.Log
+	if log == nil {
+		return nil
+	}
+	sum := ""
+	err := fileio.WriteIn(t.Dir, log.Name, log.Write)
+	if err == nil {
+		sum, _, err = fileio.SHA256(context.WithoutCancel(ctx), filepath.Join(t.Dir, log.Name))
+	}
+	if err != nil {
+		return fmt.Errorf("writing the log of the calls: %w", err)
+	}
+	if t.Files == nil {
+		t.Files = map[string]string{}
+	}
+	t.Files[log.Name] = sum
+	return nil
+}
+
 // score scores the test if it has responses of all samples, and returns the error that stopped it.
 func (r *run) score(ctx context.Context, t *Test) error {
 	switch test := t.Traffic; {
@@ -351,7 +372,10 @@ func (r *run) score(ctx context.Context, t *Test) error {
 		Engine: r.cfg.ScoreEngine, Keep: r.cfg.OutputDir, Progress: r.cfg.Observer.Items,
 	}
 	maps.Copy(how.Options, r.workload.ScoreOptions)
-	if how.Engine == nil && !r.asksServers() {
+	switch {
+	case r.cfg.Model.ScoresWithServers:
+		how.Servers = r.cfg.Engine
+	case how.Engine == nil && !r.asksServers():
 		how.Engine = r.cfg.Engine
 	}
 	target := TargetOf(r.cfg.Model, r.cfg.Rules, report.Input{Samples: r.workload.Samples, Part: r.cfg.Count > 0, Reference: r.cfg.Reference})

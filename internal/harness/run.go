@@ -148,6 +148,9 @@ func (r *run) close() error {
 	if r.qsl != nil {
 		errs = append(errs, r.qsl.Close())
 	}
+	if r.workload != nil && r.workload.Close != nil {
+		errs = append(errs, r.workload.Close())
+	}
 	return errors.Join(errs...)
 }
 
@@ -163,7 +166,7 @@ func (r *run) test(ctx context.Context, dir string) (*Test, error) {
 	}
 	t := r.measured(ctx, traffic, dir)
 	t.Unlogged = err
-	return t, errors.Join(err, t.writeReplay(), r.score(ctx, t))
+	return t, errors.Join(err, t.writeReplay(), r.writeLog(ctx, t), r.score(ctx, t))
 }
 
 // lengthen reports whether an Offline test was too short, and has no other fault, because

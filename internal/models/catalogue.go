@@ -39,7 +39,9 @@ var catalogue = sync.OnceValue(func() []workload.Model {
 })
 
 // RemoteModels are the benchmarks that only servers of text can answer.
-func RemoteModels() []workload.Model { return generative.RemoteModels() }
+func RemoteModels() []workload.Model {
+	return slices.Concat(generative.RemoteModels(), rag.RemoteModels())
+}
 
 // Lookup returns the model of a name or alias, of the catalogue or the rules, without regard to case, hyphens and underscores.
 func Lookup(name string) (workload.Model, error) { return find(name, All()) }

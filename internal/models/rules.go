@@ -56,9 +56,5 @@ func others() []config.Model {
 			Name:    "gpt3",
 			Aliases: []string{"gpt3-99", "gpt3-99.9"},
 		},
-		{
-			Name:   "e2e-rag-qna",
-			Sample: &config.SampleSize{},
-		},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -353,6 +354,17 @@ func (p *Prepared) findFiles(ctx context.Context) (err error) {
 			p.known = append(p.known, limitation.Limitation{ID: limitation.SmallerModel, Value: lacks})
 		}
 	}
+	if option := p.model.BesideServers; option != "" && q.Options[option] == "" && cfg.BuiltInData {
+		folder, err := p.maker.Model(ctx, p.files)
+		if err != nil {
+			return err
+		}
+		cfg.Options = maps.Clone(cfg.Options)
+		if cfg.Options == nil {
+			cfg.Options = workload.Values{}
+		}
+		cfg.Options[option] = folder
+	}
 	if p.Fingerprint.Data, err = p.dataFingerprint(ctx); err != nil {
 		return fmt.Errorf("the data set: %w", err)
 	}
@@ -383,6 +395,7 @@ func (p *Prepared) findFiles(ctx context.Context) (err error) {
 		}
 	}
 	questions, asked := p.model.BuiltIn.(workload.Questions)
+	asked = asked || p.model.ScoresWithServers
 	switch {
 	case q.ownModel():
 		cfg.Reference = q.TargetAccuracy

@@ -389,6 +389,9 @@ func (r *Resolved) runs() int {
 
 // needsTarget reports whether the rate, or the expected latency, of the scenario is only the rules' placeholder.
 func (r *Resolved) needsTarget() bool {
+	if r.Settings.Scenario == loadgen.Offline && r.Settings.MinDuration == 0 { // a number of samples, whatever the rate
+		return false
+	}
 	return slices.ContainsFunc(loadgen.Settings(), func(s *loadgen.Setting) bool {
 		return s.Speed && s.Scenario == r.Settings.Scenario.String() && r.placeholder(s.Key)
 	})

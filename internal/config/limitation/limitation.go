@@ -68,6 +68,9 @@ const (
 	TokensInPieces   ID = "tokens_in_pieces"     // Value tokens in Of pieces
 	UncertainEnds    ID = "uncertain_ends"       // of Value answers: the servers give no reason why they ended
 	AlikeAnswers     ID = "alike_answers"        // Value distinct answers to Of prompts; Want: as many as the data set has
+	FailedCalls      ID = "failed_calls"         // Value of Of requests: their samples went on without the answers
+	UnrecordedCalls  ID = "unrecorded_calls"     // Value of Of requests had no recorded answer
+	NotReplayed      ID = "not_replayed"         // no recorded answers, which make the requests of all tests the same
 	TimeLost         ID = "time_lost"            // Value of the run was not measured
 	ClockSetBack     ID = "clock_set_back"       // by Value
 	ExternalPower    ID = "external_power"       // of a device that has a battery

@@ -60,6 +60,9 @@ type Model struct {
 	// not prompts.
 	OpenRemote    func(Setup) (*Workload, error)
 	RemoteOptions []Option
+	// BesideServers is the remote option that names a folder of networks that run here beside the servers; empty: none do. With built-in
+	// data they are those of the built-in form.
+	BesideServers string
 	// WholeBefore is the round before which the reference asks servers for whole answers, also in Server; empty: none.
 	WholeBefore string
 	// Score scores an accuracy log as the official script does.
@@ -68,6 +71,8 @@ type Model struct {
 	ScoresLogAlone bool
 	// ScoresWithEngine says that Score runs networks.
 	ScoresWithEngine bool
+	// ScoresWithServers says that a model at servers judges the answers: Score needs Scoring.Servers, or an option that names a server.
+	ScoresWithServers bool
 	// ScoredElsewhere says that programs of others score the answers: without what they found, Score returns ErrScoredElsewhere, and
 	// built-in data have no score of the FP32 model.
 	ScoredElsewhere bool
@@ -128,6 +133,8 @@ type Scoring struct {
 
 	// Engine runs the networks of a score; nil: none. The caller closes it.
 	Engine backend.Engine
+	// Servers are those of the test, which may have the judge, too; nil: none. The caller closes it.
+	Servers backend.Engine
 	// Progress reports the progress of long scores; nil: none.
 	Progress func(done, of int)
 	// Keep is a folder for the other files of the official script; empty: none.

@@ -109,7 +109,7 @@ func (m Model) QualityIn(version string) Quality {
 		}
 		return q
 	}
-	q.Also = nil
+	q.Also = slices.Clone(q.Also)
 	scenario := ""
 	if m.Rules.Interactive {
 		scenario = "Interactive"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"time"
 
@@ -70,10 +71,22 @@ type Workload struct {
 	// each was answered. Nil: nothing is recorded.
 	Replayed func(issued iter.Seq2[int, bool]) *Replay
 
+	// Close frees what the workload has opened. Nil: nothing.
+	Close func() error
+
+	// Log is a file that a test leaves beside LoadGen's logs. Nil: none.
+	Log *Log
+
 	// Exchange says how a sample gets to another machine and its response back. Nil: it cannot.
 	Exchange *Exchange
 	// SystemName asks all nodes of a system under test on other machines for their names. Nil: the system is here.
 	SystemName func(ctx context.Context) (string, error)
+}
+
+// A Log is a file of what happened in a test. Write is called when the test has ended.
+type Log struct {
+	Name  string
+	Write func(io.Writer) error
 }
 
 // A Replay compares answers with recorded ones, as mlcommons/endpoints does (evaluation/scoring.py, AgenticInferenceInlineScorer).

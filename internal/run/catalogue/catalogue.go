@@ -165,7 +165,7 @@ func Describe(name, rules string) (*Card, error) {
 	}
 	q := m.QualityIn(set.Version)
 	builtIn := askedOnly
-	if _, questions := m.BuiltIn.(workload.Questions); !questions && m.BuiltIn != nil {
+	if m.Open != nil && m.BuiltIn != nil {
 		builtIn = state(builtin.HasModel(cache, m))
 	}
 	card := &Card{

@@ -19,6 +19,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/harness/peak"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
 	"github.com/mlperf-go/mlperf/internal/machine/power"
+	"github.com/mlperf-go/mlperf/internal/models/rag"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/endpoints"
 	"github.com/mlperf-go/mlperf/internal/report/page"
@@ -42,7 +43,7 @@ func (e *ExistsError) Error() string {
 
 // files are the names of the files that a run writes, beside the conf files.
 func files() []string {
-	return append(peak.TestFiles(), page.FileName, harness.AccuracyFile, report.ReplayFile, harness.PeakFile, power.SamplesFile,
+	return append(peak.TestFiles(), page.FileName, harness.AccuracyFile, report.ReplayFile, rag.LogFile, harness.PeakFile, power.SamplesFile,
 		endpoints.Folder+"/"+endpoints.ConfigFile, endpoints.Folder+"/"+endpoints.SummaryFile)
 }
 

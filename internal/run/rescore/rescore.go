@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/backend/openai"
 	"github.com/mlperf-go/mlperf/internal/backend/ort"
 	"github.com/mlperf-go/mlperf/internal/builtin"
 	"github.com/mlperf-go/mlperf/internal/config"
@@ -25,6 +27,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/report/endpoints"
 	"github.com/mlperf-go/mlperf/internal/report/importlog"
+	"github.com/mlperf-go/mlperf/internal/run/engine"
 	"github.com/mlperf-go/mlperf/internal/run/outdir"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
@@ -52,9 +55,9 @@ type Result struct {
 	Kept string
 }
 
-// harmless are the options that change only the output, and how much of a response can be judged: running programs and what VBench found
-// give the score that the benchmark wants.
-var harmless = []string{"verbose", "compliance-images-path", "ids-path", "execute-code", "livecodebench", "vbench-results", "videos-path"}
+// harmless are the options that change only the output, and how much of a response can be judged: running programs what VBench found,
+// and another judge give the score that the benchmark wants.
+var harmless = []string{"verbose", "compliance-images-path", "ids-path", "execute-code", "livecodebench", "vbench-results", "videos-path", "judge-endpoint", "judge-model"}
 
 // A job scores a log. What is given that differs from the run's own makes it a what-if, whose score the record of the run does not get.
 type job struct {
@@ -209,6 +212,14 @@ func (j *job) score(ctx context.Context, o harness.Observer) (score *report.Accu
 		}
 		defer func() { err = errors.Join(err, how.Engine.Close()) }()
 	}
+	if j.model.ScoresWithServers {
+		if how.Servers, err = j.servers(ctx); err != nil {
+			return nil, err
+		}
+		if how.Servers != nil {
+			defer func() { err = errors.Join(err, how.Servers.Close()) }()
+		}
+	}
 	score, err = harness.Score(ctx, j.Log, j.model, how, target)
 	if err != nil && j.run != nil && j.run.Mode == loadgen.PerformanceOnly.String() {
 		return nil, fmt.Errorf("%w; it was a run of performance, which logs no answers: one in accuracy mode does", err)
@@ -218,6 +229,19 @@ func (j *job) score(ctx context.Context, o harness.Observer) (score *report.Accu
 	}
 	j.warnings = append(j.warnings, score.Warnings...)
 	return score, nil
+}
+
+// servers are those of the run; nil: it has none.
+func (j *job) servers(ctx context.Context) (backend.Engine, error) {
+	if j.run == nil || j.run.Generation == nil {
+		return nil, nil
+	}
+	remote := engine.Remote{Model: j.run.Backend.Facts["endpoint_model"]}
+	for _, s := range j.run.Generation.Servers {
+		remote.Endpoints = append(remote.Endpoints, s.URL)
+	}
+	servers, _, err := remote.OpenOpenAI(ctx, "", false, false, 1, openai.Extras{}, false)
+	return servers, err
 }
 
 // keep writes the score into the output folder, and into the folder and the record of a run whose own inputs it is of. A log alone may

@@ -149,6 +149,9 @@ func (a *answer) sendWhole() {
 	if q.chat {
 		field = fmt.Sprintf(`"message":{"role":"assistant","content":%s}`, quoted(text))
 	}
+	if q.words != nil {
+		field = q.wholeWords()
+	}
 	if q.calls != nil {
 		list, _ := json.Marshal(q.wholeCalls()) // of texts
 		field = fmt.Sprintf(`"message":{"role":"assistant","content":null,"tool_calls":%s}`, list)
@@ -226,6 +229,14 @@ func (c *chunks) of(q *request, n int) []byte {
 	}
 	if q.mute {
 		return nil
+	}
+	if q.words != nil {
+		name := "content"
+		if n < q.reasons {
+			name = "reasoning_content"
+		}
+		return fmt.Appendf(nil, `data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"%s":%s},"finish_reason":null}]}`+"\n\n",
+			name, quoted(q.words[n]))
 	}
 	if q.calls != nil {
 		call, _ := json.Marshal(q.calls[n]) // of texts

@@ -269,6 +269,10 @@ type request struct {
 	tool   string  // that is called with the answer as its argument; empty: none
 	right  []int32 // the answer of a built-in question; nil: plain words
 	calls  []piece // of tools, in pieces, which answer a built-in question; nil: none
+
+	words   []string // that answer a call of e2e-rag; nil: others do
+	reasons int      // of these, first, which are reasoning
+	answers bool     // they are the right answer to the question
 }
 
 type message struct {
@@ -349,15 +353,21 @@ func (s *Server) read(r *http.Request) (*request, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(q.Messages) == 1 {
+		q.chainReply(q.Messages[0].Content.text, o.Right)
+	}
 	if q.tokens = limit; limit == 0 {
 		q.tokens = o.Tokens
 	}
 	if q.IgnoreEOS == nil || !*q.IgnoreEOS {
 		q.tokens = min(q.tokens, o.Tokens)
 	}
-	const parts = 10007 // seeds are spread evenly over them, so that a share is always of the same questions
-	right := float64(q.seed%parts) < o.Right*parts
+	right := q.isRight(o.Right)
 	switch {
+	case q.words != nil:
+		if right, q.tokens = q.answers, len(q.words); limit > 0 {
+			q.tokens = min(q.tokens, limit)
+		}
 	case calls != "" && len(q.Tools) > 0:
 		if err := q.call(calls, right); err != nil {
 			return nil, err

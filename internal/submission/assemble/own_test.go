@@ -719,3 +719,68 @@ func TestTreeOfProductsPasses(t *testing.T) {
 		t.Errorf("profile reference: the tree breaks %v", rulesOf(r))
 	}
 }
+
+// questions replace FRAMES: an answer has 270 tokens, and of each five one is wrong.
+type questions struct{ numbers }
+
+func (q questions) workload() *workload.Workload {
+	w := q.numbers.workload()
+	w.Samples = 824
+	w.NewPredictor = func(sessions workload.Sessions, _ int) (workload.Predictor, error) {
+		return &researcher{predictor{session: sessions[workload.Only]}}, nil
+	}
+	return w
+}
+
+func (q questions) score(_ context.Context, log accuracy.Input, _ workload.Scoring) (*accuracy.Score, error) {
+	c := accuracy.Coverage{Samples: 824}
+	var judged []accuracy.Judged
+	for rec, err := range accuracy.FirstRecords(log, &c) {
+		if err != nil {
+			return nil, err
+		}
+		judged = append(judged, accuracy.Judged{Index: int(rec.QSLIndex), Reply: fmt.Sprintf(`{"correct": %t}`, rec.QSLIndex%5 > 0)})
+	}
+	return accuracy.ScoreJudged(judged, c)
+}
+
+type researcher struct{ predictor }
+
+func (p *researcher) Predict(ctx context.Context, items []workload.Item, reply workload.Reply) error {
+	return p.predictor.Predict(ctx, items, researching{reply})
+}
+
+type researching struct{ workload.Reply }
+
+func (r researching) Done(ticket int, _ []byte, _ int) {
+	r.Reply.Done(ticket, make([]byte, 4*270), 270)
+}
+
+// One pass over the data takes less than ten minutes, TEST09 counts tokens of zeros, and the result is in Tasks/s.
+func TestTreeOfQuestionsPasses(t *testing.T) {
+	c := &campaign{dir: t.TempDir(), model: "e2e-rag-qna", numbers: questions{}, batch: 8}
+	synctest.Test(t, func(t *testing.T) {
+		c.t = t
+		dir := filepath.Join(c.dir, "Offline")
+		c.run(loadgen.Offline, "performance", "", dir+"/runs/performance")
+		c.run(loadgen.Offline, "accuracy", "", dir+"/runs/accuracy")
+		c.audit(loadgen.Offline, "TEST09", dir)
+	})
+	c.t = t
+	q := c.request()
+	q.Description, q.Measurements["starting_weights_filename"] = complete(t, "closed", "datacenter"), "openai/gpt-oss-120b"
+	q.Measurements["input_data_types"], q.Bandwidth = "fp32", "not needed: the questions are in the system"
+	if *keepTree != "" {
+		q.Tree = *keepTree
+	}
+	built, err := Build(t.Context(), q)
+	ok(t, err)
+	if !built.Check.Passes || len(built.Check.Results) != 1 {
+		t.Errorf("%d results; the tree breaks %v", len(built.Check.Results), rulesOf(built.Check))
+	}
+	r, err := checker.Check(t.Context(), checker.Options{Tree: q.Tree, Rules: c.version()})
+	ok(t, err)
+	if !r.Passes {
+		t.Errorf("profile reference: the tree breaks %v", rulesOf(r))
+	}
+}

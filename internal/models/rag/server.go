@@ -1,0 +1,75 @@
+package rag
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/backend/credentials"
+	"github.com/mlperf-go/mlperf/internal/backend/openai"
+	"github.com/mlperf-go/mlperf/internal/dataset/frames"
+	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/models/rag/retrieval"
+	"github.com/mlperf-go/mlperf/internal/models/workload"
+	"github.com/mlperf-go/mlperf/internal/userinput"
+)
+
+// openServer connects to a server of the grader or of the judge, and returns what asks it. Its requests are not in the figures of the test's
+// servers. The key is that of the environment.
+func openServer(ctx context.Context, url, model string) (workload.Ask, error) {
+	e, err := openai.New(openai.Config{URLs: []string{url}, TokenEnv: credentials.Variables(), Model: model, Route: openai.Chat, Warm: 1})
+	if err != nil {
+		return nil, err
+	}
+	return openEngine(ctx, e)
+}
+
+// openEngine opens what asks servers of chats.
+func openEngine(ctx context.Context, e backend.Engine) (workload.Ask, error) {
+	s, err := e.Open(ctx, backend.Options{Texts: (*questions)(nil).Texts()})
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, p *backend.Prompt) (backend.Answer, error) {
+		var got lastAnswer
+		err := s.(backend.Generator).Generate(ctx, p, &got)
+		return got.Answer, err
+	}, nil
+}
+
+// lastAnswer is a sink that keeps the answer.
+type lastAnswer struct{ backend.Answer }
+
+// First implements backend.Sink.
+func (*lastAnswer) First([]byte, []int32) {}
+
+// Done implements backend.Sink.
+func (l *lastAnswer) Done(a backend.Answer) {
+	a.Text, a.IDs = slices.Clone(a.Text), nil
+	l.Answer = a
+}
+
+// openRetriever opens the networks of retrieval and the database.
+func openRetriever(s workload.Setup) (*retrieval.Database, error) {
+	folder := s.Options[modelOption]
+	switch {
+	case folder == "":
+		return nil, userinput.Missing(modelOption, "retrieval runs here: a folder with encoder.onnx, reranker.onnx and vocab.txt")
+	case s.Engine == nil:
+		return nil, userinput.Errorf(modelOption, "retrieval needs ONNX Runtime on this machine, which was not found")
+	}
+	o := retrieval.Options{Encoder: filepath.Join(folder, "encoder.onnx"), Reranker: filepath.Join(folder, "reranker.onnx"),
+		Vocabulary: filepath.Join(folder, retrieval.VocabularyFile), Database: s.Options[databaseOption]}
+	if beside := filepath.Join(s.DatasetDir, retrieval.VocabularyFile); !fileio.Exists(o.Vocabulary) && fileio.Exists(beside) {
+		o.Vocabulary = beside
+	}
+	if o.Database == "" {
+		pages, err := frames.OpenPages(s.DatasetDir)
+		if err != nil {
+			return nil, err
+		}
+		o.Pages = pages
+	}
+	return retrieval.Open(context.Background(), s.Engine, o)
+}
