@@ -78,7 +78,7 @@ check: deadcode ## formatting, go.mod, dead code, vet, staticcheck, race detecto
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (make fmt):"; gofmt -l .; exit 1; }
 	@$(GO) mod tidy -diff || { echo "go.mod or go.sum is not as 'go mod tidy' writes it"; exit 1; }
 	$(FEWER_GC) $(GO) vet -tags ort ./... # with the tests that need ONNX Runtime
-	CGO_ENABLED=0 $(GO) build ./internal/backend/ort # other files than with cgo
+	CGO_ENABLED=0 $(GO) build ./internal/run # other files than with cgo
 	$(FEWER_GC) $(GO) tool staticcheck ./...
 	$(FEWER_GC) $(GO) build -race $(CONCURRENT)
 	$(IN_MEMORY) $(GO) test $(LEAN_TESTS) -timeout 10m -race -short $(CONCURRENT)

@@ -70,7 +70,7 @@ func isTerminal(stream any) bool {
 
 // colour colours a verdict on a terminal, if colours are wanted (https://no-color.org): VALID green, INVALID red, others amber.
 func colour(w io.Writer, verdict string) string {
-	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || !isTerminal(w) {
+	if os.Getenv("NO_COLOR") != "" || !isTerminal(w) || !escapes(w.(*os.File)) {
 		return verdict
 	}
 	code, ok := map[string]string{report.Valid: "32", report.Invalid: "31"}[verdict]

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/mlperf-go/mlperf/internal/run/outdir"
 )
 
 // verbs are all commands, in the groups and the order in which help lists them. A new verb needs a line here and a file of its
@@ -33,7 +35,11 @@ type verbGroup struct {
 // ErrInterrupted.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := New(stdout, stderr)
-	root.SetArgs(args)
+	resolved := make([]string, len(args))
+	for i, a := range args {
+		resolved[i] = outdir.Latest(a)
+	}
+	root.SetArgs(resolved)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err = ended(ctx, err); err == nil {
 		return ExitDone

@@ -385,13 +385,14 @@ func (o *runFlags) welcome(w io.Writer, dir string) error {
 		program = os.Args[0]
 	}
 	_, err := fmt.Fprintf(w, `Try next:
-  %[1]s explain %[2]s
+  %s
     what the run was judged by; report.html in that folder is its page
-  %[1]s run my.onnx
+  %s
     any model of yours under all four traffic patterns
-  %[1]s suite run v0.5 --quick
+  %s
     every benchmark of a round, with accuracy
-`, program, dir)
+`, report.CommandLine([]string{program, "explain", dir}), report.CommandLine([]string{program, "run", "my.onnx"}),
+		report.CommandLine([]string{program, "suite", "run", "v0.5", "--quick"}))
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"time"
@@ -102,7 +103,7 @@ func (p *Prepared) run(ctx context.Context, energy meter) (*report.Results, erro
 		}
 	}
 	if p.newFolder && !q.Ranging { // the two runs of a ranging measurement lie a folder below
-		if problem := outdir.LinkLatest(c.OutputDir); problem != nil {
+		if problem := outdir.LinkLatest(c.OutputDir); errors.Is(problem, fs.ErrExist) { // without a link outdir.Latest finds it
 			c.Observer.Note(problem.Error())
 		}
 	}

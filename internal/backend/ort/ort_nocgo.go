@@ -45,5 +45,8 @@ func (*Engine) Open(context.Context, backend.Options) (backend.Session, error) {
 	return nil, errNoCgo
 }
 
+// Try fails.
+func (*Engine) Try(context.Context, backend.Options) error { return errNoCgo }
+
 // Providers fails.
 func (*Engine) Providers(context.Context) ([]Provider, error) { return nil, errNoCgo }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -145,10 +146,29 @@ func Locked(dir string) bool {
 	return !got && err == nil
 }
 
-// LinkLatest points the link "latest" beside a run's folder to it. It replaces no file or folder of that name. Some systems
-// have no links, or only for some users.
+// latest is the name of the link to the newest run of a folder.
+const latest = "latest"
+
+// Latest is the folder of the newest run beside a path that ends in "latest" and leads nowhere, since some systems have no links, or
+// only for some users. Other paths stay as they are. Names of runs' folders begin with their time.
+func Latest(path string) string {
+	if filepath.Base(path) != latest {
+		return path
+	}
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return path
+	}
+	for _, run := range slices.Backward(fileio.Glob(filepath.Dir(path), "[0-9]*")) {
+		if _, err := os.Stat(filepath.Join(run, report.FileName)); err == nil {
+			return run
+		}
+	}
+	return path
+}
+
+// LinkLatest points the link "latest" beside a run's folder to it. It replaces no file or folder of that name.
 func LinkLatest(dir string) error {
-	link := filepath.Join(filepath.Dir(dir), "latest")
+	link := filepath.Join(filepath.Dir(dir), latest)
 	if err := fileio.Link(filepath.Base(dir), link); err != nil {
 		return fmt.Errorf("no link to the latest results: %w", err)
 	}

@@ -136,6 +136,21 @@ func TestLinkLatest(t *testing.T) {
 	}
 }
 
+func TestLatestWithoutALink(t *testing.T) {
+	dir := t.TempDir()
+	tree(t, dir, "20260101-100000/results.json", "20260102-090000/results.json", "20260103-080000/other", "confirmed/results.json")
+	link := filepath.Join(dir, "latest")
+	if got, want := Latest(link), filepath.Join(dir, "20260102-090000"); got != want {
+		t.Errorf("Latest(%s) = %s, want %s", link, got, want)
+	}
+	testenv.Must(t, LinkLatest(filepath.Join(dir, "20260101-100000")))
+	for _, path := range []string{link, "latest", "--mode=latest", filepath.Join(dir, "none", "latest")} {
+		if got := Latest(path); got != path {
+			t.Errorf("Latest(%s) = %s, want the same", path, got)
+		}
+	}
+}
+
 func TestLocked(t *testing.T) {
 	dir := t.TempDir()
 	if Locked(dir) {
