@@ -330,15 +330,38 @@ checks() {
 	check "its result is VALID" grep -q '"result": "VALID"' "$work/volumes/results/resnet50/server/results.json"
 	check "both servers were asked" [ "$(grep -cE '"url": ".*[(]10[.]97[.]' "$work/volumes/results/resnet50/server/results.json")" = 2 ]
 
+	echo "== a server is deleted during a run"
+	kubectl delete job mlperf-run
+	apply benchmark "$benchmark, --min-duration=20s, --output=/results/loss"
+	await 180 "the traffic did not begin" eval "kubectl logs job/mlperf-run | grep -q traffic:"
+	kubectl delete "$(kubectl get pods -l app=mlperf-serve -o name | head -1)"
+	ended mlperf-run
+	kubectl logs job/mlperf-run | sed -n '/^Why it is not valid/,/^Logs/p'
+	check "the run is INVALID and names the server" grep -qE 'left out since they failed: .*[(]10[.]97[.]' "$work/volumes/results/loss/results.json"
+	kubectl rollout status deployment/mlperf-serve --timeout=300s
+
 	echo "== two clients of one server, each on a node"
 	kubectl scale deployment mlperf-serve --replicas=1
 	kubectl delete job mlperf-run
+	await 120 "two servers are left" eval "[ \$(kubectl get pods -l app=mlperf-serve -o name | wc -l) = 1 ]"
 	apply clients "$benchmark, --output=/results/clients/\$(CLIENT), --set=schedule_rng_seed=1\$(CLIENT),
 		--set=sample_index_rng_seed=2\$(CLIENT), --set=qsl_rng_seed=3\$(CLIENT)"
 	ended mlperf-clients
 	check "the clients are complete" complete mlperf-clients
 	"$program" report --together "$work/volumes/results/clients" | tee "$work/together"
 	check "their results stand together" grep -q '^2 of 2 clients VALID; all sent to .* at once for' "$work/together"
+	kubectl delete deployment mlperf-serve --wait
+
+	echo "== a service of texts, by OpenAI's protocol"
+	kubectl delete job mlperf-clients
+	apply serve 'serve, llama3.1-8b-edge, --listen, "0.0.0.0:8000", --insecure, --drain, 30s'
+	kubectl rollout status deployment/mlperf-serve --timeout=300s
+	apply benchmark 'run, --model=llama3.1-8b-edge, --scenario=offline, --quick, --count=8, --division=network, --backend=openai,
+		"--endpoint=dns+http://mlperf-serve:8000", --output=/results/texts'
+	ended mlperf-run
+	kubectl logs job/mlperf-run
+	check "the run is VALID" grep -q '"result": "VALID"' "$work/volumes/results/texts/results.json"
+	check "both servers were asked" [ "$(grep -cE '"url": ".*//10[.]97[.]' "$work/volumes/results/texts/results.json")" = 2 ]
 	kubectl delete deployment mlperf-serve --wait
 
 	echo "== a suite in four parts on three nodes: the process of part 1 is killed, the pod of part 2 is deleted"
@@ -359,7 +382,7 @@ checks() {
 	kill -KILL "$(pgrep -f -- "mlperf suite run .*--part=1/4")"
 	kubectl delete pod -l job-name=mlperf-suite,batch.kubernetes.io/job-completion-index=2
 	ended mlperf-suite
-	kubectl describe job mlperf-suite | sed -n '/^Pods Statuses/,$p'
+	kubectl describe job mlperf-suite | sed -n '/^Pods Statuses/,/^Completed/p; /^Events/,$p'
 	check "the killed and the deleted part failed" [ "$(kubectl get job mlperf-suite -o jsonpath='{.status.failedIndexes}')" = 1,2 ]
 	check "the other parts went on" [ "$(kubectl get job mlperf-suite -o jsonpath='{.status.completedIndexes}')" = 0,3 ]
 
@@ -399,6 +422,7 @@ for needed in go cc openssl ip unshare pkg-config; do
 	command -v $needed >/dev/null || { echo "NOT RUN: $needed is not installed"; exit 0; }
 done
 pkg-config --exists libseccomp || { echo "NOT RUN: libseccomp's headers are not installed (Debian: libseccomp-dev)"; exit 0; }
+unshare --mount --net --pid --fork true 2>/dev/null || { echo "NOT RUN: the superuser may not make namespaces here"; exit 0; }
 program=$(realpath "${1:-bin/mlperf}")
 onnxruntime=$(realpath "$(scripts/install_onnxruntime.sh --print-path)")
 (binaries)

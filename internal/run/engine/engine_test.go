@@ -75,3 +75,18 @@ func TestRequestsFitOpenFiles(t *testing.T) {
 		}
 	}
 }
+
+func TestEachAddressOfAName(t *testing.T) {
+	for text, want := range map[string]string{
+		"http://gpu:8000/v1": "http://gpu:8000/v1", "dns+http://127.0.0.1:8000/v1": "http://127.0.0.1:8000/v1", "dns+http://[::1]": "http://[::1]:80",
+	} {
+		if got, err := eachAddress(t.Context(), []string{text}); err != nil || len(got) != 1 || got[0] != want {
+			t.Errorf("%s is %v, %v, want %s", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"dns+https://gpu:8000", "dns+grpc://gpu:8001", "dns+http://:8000"} {
+		if _, err := eachAddress(t.Context(), []string{text}); !testenv.Names(err, "endpoint … "+text+" … dns+http://HOST:PORT") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

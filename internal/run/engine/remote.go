@@ -73,7 +73,11 @@ func (c Config) WatchMetrics(ctx context.Context) (*metrics.Watcher, error) {
 	case len(r.Metrics) > 0 && !slices.Equal(r.Metrics, []string{MetricsAuto}):
 		urls, given = r.Metrics, true
 	case c.Name == OpenAI:
-		for _, endpoint := range r.Endpoints {
+		endpoints, err := eachAddress(ctx, r.Endpoints)
+		if err != nil {
+			return nil, nil // opening the engine fails, too, and says why
+		}
+		for _, endpoint := range endpoints {
 			urls = append(urls, metrics.Of(endpoint))
 		}
 	}
@@ -239,8 +243,12 @@ const WarmConnections = 64
 // Network division local lists servers on this machine.
 func (r *Remote) OpenOpenAI(ctx context.Context, route string, stream, exact bool, warm int, extras openai.Extras,
 	networkDivision bool) (_ backend.Engine, local []string, err error) {
+	endpoints, err := eachAddress(ctx, r.Endpoints)
+	if err != nil {
+		return nil, nil, err
+	}
 	e, err := openai.New(openai.Config{
-		URLs: r.Endpoints, TokenFile: r.TokenFile, TokenEnv: credentials.Variables(), TLS: credentials.TLS{CA: r.CA, Cert: r.Cert, Key: r.Key},
+		URLs: endpoints, TokenFile: r.TokenFile, TokenEnv: credentials.Variables(), TLS: credentials.TLS{CA: r.CA, Cert: r.Cert, Key: r.Key},
 		Model: r.Model, Route: route, Extras: extras, Stream: stream, Exact: exact, Concurrency: r.Concurrency, Retries: r.Retry,
 		Timeout: r.Timeout, Warm: warm, Dial: r.Dial, Cancel: r.Cancel, CancelAfter: r.CancelAfter,
 		Once: networkDivision,
@@ -251,10 +259,36 @@ func (r *Remote) OpenOpenAI(ctx context.Context, route string, stream, exact boo
 	if !networkDivision {
 		return e, nil, nil
 	}
-	for _, text := range r.Endpoints {
+	for _, text := range endpoints {
 		if u, err := url.Parse(text); err == nil && machine.HasAddress(ctx, u.Hostname()) {
 			local = append(local, credentials.Address(text))
 		}
 	}
 	return e, local, nil
+}
+
+// eachAddress replaces dns+http://host:port by a URL for each address that the name has: a headless Service of Kubernetes has one for each pod.
+func eachAddress(ctx context.Context, urls []string) (list []string, err error) {
+	for _, text := range urls {
+		plain, all := strings.CutPrefix(text, "dns+")
+		if !all {
+			list = append(list, text)
+			continue
+		}
+		u, err := url.Parse(plain)
+		if err != nil || u.Scheme != "http" || u.Hostname() == "" {
+			return nil, userinput.Errorf("endpoint", "%q: expected dns+http://HOST:PORT; with https give the name of each server, which its certificate has",
+				credentials.Address(text))
+		}
+		addresses, err := net.DefaultResolver.LookupHost(ctx, u.Hostname())
+		if err != nil {
+			return nil, userinput.Wrap("endpoint", fmt.Errorf("%q: %w", credentials.Address(text), err))
+		}
+		slices.Sort(addresses)
+		for _, address := range slices.Compact(addresses) {
+			u.Host = net.JoinHostPort(address, cmp.Or(u.Port(), "80"))
+			list = append(list, u.String())
+		}
+	}
+	return list, nil
 }
