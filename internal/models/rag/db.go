@@ -351,7 +351,11 @@ func scoreDatabase(ctx context.Context, log accuracy.Input, s workload.Scoring) 
 	} else {
 		warnings = []string{"the content of the database is not checked: that needs the encoder, --" + encoderOption}
 	}
-	score, err := accuracy.DatabaseScore(log, len(pages.Names), f)
+	samples := len(pages.Names)
+	if s.Samples > 0 {
+		samples = s.Samples
+	}
+	score, err := accuracy.DatabaseScore(log, samples, f)
 	if err == nil {
 		score.Warnings = append(score.Warnings, warnings...)
 	}

@@ -96,8 +96,8 @@ func inputsOf(ports []backend.Port) ([]port, error) {
 		}
 		list = append(list, port{takes, p.Type})
 	}
-	for name, takes := range inputNames {
-		if takes != takesSegments && !slices.ContainsFunc(list, func(p port) bool { return p.takes == takes }) {
+	for _, name := range []string{"input_ids", "attention_mask"} {
+		if !slices.ContainsFunc(list, func(p port) bool { return p.takes == inputNames[name] }) {
 			return nil, fmt.Errorf("the model has no input %s, it has %s", name, workload.DescribePorts(ports))
 		}
 	}
