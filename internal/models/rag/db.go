@@ -157,7 +157,7 @@ func openDatabase(s workload.Setup) (*workload.Workload, error) {
 	if err != nil {
 		return nil, userinput.Wrap(vocabularyOption, err)
 	}
-	m := &maker{pages: pages, path: s.Options[databaseOption], width: width}
+	m := &maker{pages: pages, path: s.Options[databaseOption], encoder: files[0].Path, vocabulary: from}
 	if m.path == "" && s.OutputDir != "" {
 		m.path = filepath.Join(s.OutputDir, databaseFile)
 	}
@@ -188,9 +188,9 @@ func openDatabase(s workload.Setup) (*workload.Workload, error) {
 // A maker makes a database of the pages that predictors read. A page that a test has again goes into the next database, as each has all pages once;
 // the first page that finds its database without others missing writes the file.
 type maker struct {
-	pages *frames.Pages
-	path  string // of the file; empty: it is not kept
-	width int
+	pages               *frames.Pages
+	path                string // of the file; empty: it is not kept
+	encoder, vocabulary string // files
 
 	mu    sync.Mutex
 	store *workload.Store // that of the test; another one: a new test
@@ -205,7 +205,31 @@ type making struct {
 	done     int
 }
 
-// A pageResult is what became of a page, as the reference's results have it (reference_SUT_datasetup.py, save_results).
+// Results are the file of what became of the pages, with the keys of the reference's (reference_SUT_datasetup.py, save_results).
+type (
+	results struct {
+		Configuration configuration  `json:"configuration"`
+		Database      databaseResult `json:"database"`
+		Pages         []pageResult   `json:"per_document_results"`
+	}
+	configuration struct {
+		Documents  string `json:"documents_dir"`
+		Encoder    string `json:"retriever_model"`
+		Vocabulary string `json:"vocabulary"`
+		Chunk      int    `json:"chunk_size"`
+		Overlap    int    `json:"chunk_overlap"`
+		Boundary   string `json:"text_boundary"`
+		Index      string `json:"vector_index_method"`
+	}
+	databaseResult struct {
+		Path    string `json:"path"`
+		MD5     string `json:"md5"`
+		Vectors int    `json:"vector_count"`
+		Width   int    `json:"dimension"`
+	}
+)
+
+// A pageResult is what became of a page.
 type pageResult struct {
 	File     string `json:"file_name"`
 	Success  int    `json:"success"`
@@ -253,11 +277,11 @@ func (m *maker) finish(ctx context.Context, b *making, number, page int, r pageR
 	if md5, err = fileio.MD5(ctx, m.path); err != nil {
 		return "", err
 	}
-	text, err := json.Marshal(map[string]any{
-		"configuration":        map[string]any{"documents_dir": m.pages.Folder, "chunk_size": 768, "chunk_overlap": 32, "text_boundary": "word", "vector_index_method": "hnsw"},
-		"database":             map[string]any{"path": m.path, "md5": md5, "vector_count": b.database.Len(), "dimension": m.width},
-		"per_document_results": b.results,
-	}, json.Deterministic(true), jsontext.WithIndent("  "))
+	text, err := json.Marshal(results{
+		Configuration: configuration{Documents: m.pages.Folder, Encoder: m.encoder, Vocabulary: m.vocabulary, Chunk: 768, Overlap: 32, Boundary: "word", Index: "hnsw"},
+		Database:      databaseResult{Path: m.path, MD5: md5, Vectors: b.database.Len(), Width: b.database.Width()},
+		Pages:         b.results,
+	}, jsontext.WithIndent("  "))
 	if err == nil {
 		err = fileio.WriteFile(filepath.Join(filepath.Dir(m.path), resultsFile), append(text, '\n'), 0o644)
 	}
@@ -343,13 +367,11 @@ func scoreDatabase(ctx context.Context, log accuracy.Input, s workload.Scoring) 
 	if err != nil {
 		return nil, userinput.Wrap(databaseOption, err)
 	}
-	var warnings []string
-	if s.Engine != nil && s.Options[encoderOption] != "" {
+	warnings := []string{"the content of the database is not checked: that needs the encoder's file, " + encoderOption}
+	if s.Engine != nil && fileio.Exists(encoderOf(s, f)) {
 		if warnings, err = inspect(ctx, s, &f); err != nil {
 			return nil, err
 		}
-	} else {
-		warnings = []string{"the content of the database is not checked: that needs the encoder, --" + encoderOption}
 	}
 	samples := len(pages.Names)
 	if s.Samples > 0 {
@@ -362,9 +384,24 @@ func scoreDatabase(ctx context.Context, log accuracy.Input, s workload.Scoring) 
 	return score, err
 }
 
+// encoderOf is the file of the encoder: that of the option, or that which the results beside the database name; empty: it is not known.
+func encoderOf(s workload.Scoring, f accuracy.DatabaseFile) string {
+	if path := s.Options[encoderOption]; path != "" {
+		return path
+	}
+	var r results
+	data, err := fileio.ReadFile(filepath.Join(filepath.Dir(f.Path), resultsFile), mostResults)
+	if err != nil || json.Unmarshal(data, &r) != nil || r.Database.MD5 != f.MD5 {
+		return "" // of another database, or none
+	}
+	return r.Configuration.Encoder
+}
+
+const mostResults = 64 << 20 // bytes
+
 // inspect opens the database and searches in it.
 func inspect(ctx context.Context, s workload.Scoring, f *accuracy.DatabaseFile) (warnings []string, err error) {
-	encoder := s.Options[encoderOption]
+	encoder := encoderOf(s, *f)
 	d, err := retrieval.Open(ctx, s.Engine, retrieval.Options{
 		Encoder: encoder, Vocabulary: vocabularyOf(s.Options[vocabularyOption], encoder, s.DatasetDir), Database: f.Path,
 	})
