@@ -30,7 +30,7 @@ func (silent) Traffic(loadgen.Progress) {}
 func (silent) Note(string)              {}
 
 // open makes the built-in networks and pages, and opens a database of the pages, if there are to be some.
-func open(t *testing.T, withPages bool) (*retrieval.Database, string) {
+func open(t testing.TB, withPages bool) (*retrieval.Database, string) {
 	t.Helper()
 	engine := orttest.Engine(t)
 	maker := builtin.Maker{Dir: t.TempDir(), Engine: engine, Observer: silent{}}
@@ -139,4 +139,54 @@ func TestORTTitlesFindTheirPages(t *testing.T) {
 	if found < asked*4/5 || first < asked*4/5 {
 		t.Errorf("of %d titles, %d find their page among ten, and %d are in the first passage: want 4 of 5", asked, found, first)
 	}
+}
+
+// The work on all built-in pages, and its parts: texts and windows, pieces and networks and means, the networks alone.
+func BenchmarkORTPages(b *testing.B) {
+	d, data := open(b, false)
+	pages, err := frames.OpenPages(data)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var list [][]retrieval.Passage
+	var texts [][]string
+	read := func() {
+		list, texts = nil, nil
+		for i, name := range pages.Names {
+			content, err := os.ReadFile(pages.Path(i))
+			if err != nil {
+				b.Fatal(err)
+			}
+			passages, _ := retrieval.Page{Name: name, Content: content}.Passages()
+			list, texts = append(list, passages), append(texts, nil)
+			for _, p := range passages {
+				texts[i] = append(texts[i], p.Text)
+			}
+		}
+	}
+	read()
+	b.Run("texts", func(b *testing.B) {
+		for b.Loop() {
+			read()
+		}
+	})
+	b.Run("networks", func(b *testing.B) {
+		bare := retrieval.BareLoop(b.Context(), d, texts)
+		for b.Loop() {
+			if err := bare(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("whole", func(b *testing.B) {
+		for b.Loop() {
+			read()
+			to := retrieval.NewDatabase(retrieval.EncoderOf(d), nil)
+			for _, passages := range list {
+				if err := to.Add(b.Context(), passages); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	})
 }
