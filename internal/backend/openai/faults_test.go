@@ -280,3 +280,58 @@ type traced struct{ trace *backend.Trace }
 func (traced) First([]byte, []int32)   {}
 func (traced) Done(backend.Answer)     {}
 func (s traced) Trace() *backend.Trace { return s.trace }
+
+// A prompt with a patience is tried again after some statuses and the time-out, after pauses that double, as the reference of e2e-rag does.
+func TestPatience(t *testing.T) {
+	const first, timeout = time.Second, 10 * time.Second
+	for name, c := range map[string]struct {
+		faults []int // statuses of the tries; 0: no answer until the time-out
+		after  string
+		tries  int
+		took   time.Duration
+		works  bool
+	}{
+		"at once":               {nil, "", 1, 0, true},
+		"too many":              {[]int{429, 429}, "", 3, 3 * first, true},
+		"too many, with a wait": {[]int{429}, "7", 2, 7 * time.Second, true},
+		"gone for a moment":     {[]int{502, 503, 504, 503}, "7", 5, 15 * first, true},
+		"gone":                  {[]int{503, 503, 503, 503, 503}, "", 5, 15 * first, false},
+		"broken":                {[]int{500}, "", 1, 0, false},
+		"refused":               {[]int{400}, "", 1, 0, false},
+		"late":                  {[]int{0, 0}, "", 3, 2*timeout + 3*first, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var began, tries atomic.Int32
+				inner := tokenserver.New(tokenserver.Options{})
+				_, setup := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					n := -1
+					if began.Load() == 1 {
+						n = int(tries.Add(1)) - 1
+					}
+					switch {
+					case n < 0 || n >= len(c.faults):
+						inner.ServeHTTP(w, r)
+					case c.faults[n] == 0:
+						_, _ = io.Copy(io.Discard, r.Body)
+						<-r.Context().Done()
+					default:
+						if c.after != "" {
+							w.Header().Set("Retry-After", c.after)
+						}
+						w.WriteHeader(c.faults[n])
+					}
+				}))
+				setup.Stream = false
+				g, _, err := open(t, setup)
+				testenv.Must(t, err)
+				began.Store(1)
+				at := time.Now()
+				_, err = ask(t, g, backend.Prompt{Text: "x", Patience: &backend.Patience{Timeout: timeout, Tries: 5, Pause: first}})
+				if took := time.Since(at); (err == nil) != c.works || int(tries.Load()) != c.tries || took != c.took {
+					t.Errorf("%v after %v and %d tries, want %v and %d", err, took, tries.Load(), c.took, c.tries)
+				}
+			})
+		})
+	}
+}
