@@ -1,6 +1,7 @@
 package rag
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -140,7 +141,7 @@ func (c *chain) ask(ctx context.Context, component, prompt string, tokens int, a
 	text := strings.NewReplacer(values...).Replace(prompt)
 	reply, fatal, err := c.call(ctx, call{component, c.round, newPrompt(text, tokens), about})
 	if fatal || ctx.Err() != nil {
-		return "", fatalError{err}
+		return "", fatalError{cmp.Or(err, context.Cause(ctx))}
 	}
 	return reply, err
 }
