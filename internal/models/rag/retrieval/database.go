@@ -236,7 +236,7 @@ var errForeign = fmt.Errorf("not a database of this program (%s): e2e-rag-db wri
 
 // read reads a file of so many bytes, and allocates no more than is in it.
 func (d *Database) read(f io.Reader, size int64) error {
-	r := &reader{in: bufio.NewReaderSize(f, 1<<20), left: size}
+	r := &reader{in: bufio.NewReaderSize(f, 1<<16), left: size}
 	first, err := r.line()
 	var h head
 	if err != nil || json.Unmarshal(first, &h) != nil || h.Format != fileFormat {

@@ -148,7 +148,7 @@ func (x *Index) descend(v []float32, at neighbour, layer int) neighbour {
 				best = n
 			}
 		}
-		if best == at {
+		if best.id == at.id { // also where the product is not a number, of vectors of another file
 			return at
 		}
 		at = best
