@@ -29,7 +29,7 @@ func e2eRAGDB() workload.Model {
 		Title:   "E2E-RAG, database: e5-base-v2 on Wikipedia's pages of FRAMES",
 		Task:    "pages to texts, passages of 768 characters, vectors of 768 numbers, and an index of them",
 		Dataset: "frames",
-		BuiltIn: builtIn(),
+		BuiltIn: builtIn(encoderPart()),
 		Source:  "https://huggingface.co/intfloat/e5-base-v2",
 		Papers: []string{
 			"Wang et al., Text Embeddings by Weakly-Supervised Contrastive Pre-training, 2022, arXiv:2212.03533",
@@ -60,17 +60,20 @@ const (
 	rerankerRole = "reranker"
 )
 
-// builtIn is the built-in form of both benchmarks: the networks with one of their twelve layers.
-func builtIn() workload.Recipe {
-	const layers, usual = 1, 200 // pieces of a passage
-	return workload.Recipe{
-		Parts: []workload.Part{
-			{Role: encoderRole, Network: arch.E5(), Layers: layers, Usual: usual},
-			{Role: rerankerRole, Network: arch.ColBERT(), Layers: layers, Usual: usual},
-		},
-		Samples: 120,
-	}
+// builtIn is the built-in form of a benchmark with these networks, each with one of its twelve layers.
+func builtIn(networks ...workload.Part) workload.Recipe {
+	return workload.Recipe{Parts: networks, Samples: 120}
 }
+
+func encoderPart() workload.Part {
+	return workload.Part{Role: encoderRole, Network: arch.E5(), Layers: 1, Usual: usualPieces}
+}
+
+func rerankerPart() workload.Part {
+	return workload.Part{Role: rerankerRole, Network: arch.ColBERT(), Layers: 1, Usual: usualPieces}
+}
+
+const usualPieces = 200 // of a passage
 
 // The options of the benchmark.
 const (

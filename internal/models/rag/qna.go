@@ -32,7 +32,7 @@ func qna() workload.Model {
 		Title:   "E2E-RAG, questions of FRAMES",
 		Task:    "answers from searched pages, by up to five rounds of queries, grading and a check, gpt-oss-120b and gpt-oss-20b",
 		Dataset: "frames",
-		BuiltIn: builtIn(),
+		BuiltIn: builtIn(encoderPart(), rerankerPart()),
 		Source:  "https://huggingface.co/openai/gpt-oss-120b",
 		Papers:  []string{"Krishna et al., Fact, Fetch, and Reason: A Unified Evaluation of Retrieval-Augmented Generation, 2024, arXiv:2409.12941"},
 		Notes: []string{

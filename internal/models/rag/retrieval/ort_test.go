@@ -34,7 +34,7 @@ func open(t testing.TB, withPages bool) (*retrieval.Database, string) {
 	t.Helper()
 	engine := orttest.Engine(t)
 	maker := builtin.Maker{Dir: t.TempDir(), Engine: engine, Observer: silent{}}
-	model, err := models.Lookup("e2e-rag-db")
+	model, err := models.LookupAny("e2e-rag-qna")
 	if err != nil {
 		t.Fatal(err)
 	}
