@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,6 +30,10 @@ func content(path string) string {
 }
 
 func TestWriteAtomic(t *testing.T) {
+	mode := fs.FileMode(0o640)
+	if runtime.GOOS == "windows" { // which tells only whether a file can be written
+		mode = 0o666
+	}
 	for name, write := range map[string]func(string, fs.FileMode, func(io.Writer) error) error{"plain": fileio.WriteAtomic, "synced": fileio.WriteSynced} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "file")
@@ -40,8 +45,8 @@ func TestWriteAtomic(t *testing.T) {
 		testenv.Must(t, write(path, 0o640, text("third", nil)))
 		info, err := os.Stat(path)
 		testenv.Must(t, err)
-		if files, _ := os.ReadDir(dir); content(path) != "third" || info.Mode().Perm() != 0o640 || len(files) != 1 {
-			t.Errorf("%s: the file holds %q, mode %v, want 0640; the folder has %v", name, content(path), info.Mode(), files)
+		if files, _ := os.ReadDir(dir); content(path) != "third" || info.Mode().Perm() != mode || len(files) != 1 {
+			t.Errorf("%s: the file holds %q, mode %v, want %v; the folder has %v", name, content(path), info.Mode(), mode, files)
 		}
 	}
 }
@@ -51,7 +56,8 @@ func TestOfSeveralWritersOneWins(t *testing.T) {
 	var writers sync.WaitGroup
 	for i := range 8 {
 		writers.Go(func() {
-			if err := fileio.WriteAtomic(path, 0o644, text(strings.Repeat(strconv.Itoa(i), 10000), nil)); err != nil {
+			err := fileio.WriteAtomic(path, 0o644, text(strings.Repeat(strconv.Itoa(i), 10000), nil))
+			if err != nil && !(runtime.GOOS == "windows" && errors.Is(err, fs.ErrPermission)) { // Windows refuses the second of two at once
 				t.Error(err)
 			}
 		})
@@ -131,7 +137,10 @@ func TestWriteFollowsLinks(t *testing.T) {
 // Names as long as they can be, and with characters that mean something in patterns.
 func TestFilesMayHaveAnyName(t *testing.T) {
 	dir := t.TempDir()
-	names := []string{"f", strings.Repeat("n", 255), strings.Repeat("é", 127), "a*b", "[a]?", " ", "-", "..."}
+	names := []string{"f", strings.Repeat("n", 255), strings.Repeat("é", 127), "[a]", "-"}
+	if runtime.GOOS != "windows" { // which has no such names
+		names = append(names, "a*b", "[a]?", " ", "...")
+	}
 	for _, name := range names {
 		for _, want := range []string{"first", "second"} {
 			path := filepath.Join(dir, name)
@@ -148,15 +157,17 @@ func TestFilesMayHaveAnyName(t *testing.T) {
 func TestErrorsNameTheTarget(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "results.json")
+	_, missing := os.Stat(filepath.Join(dir, "none"))
+	noFile := errors.Unwrap(missing).Error() // in the system's words
 	for want, c := range map[string]struct {
 		path string
 		fill func(w io.Writer) error
 	}{
-		filepath.Join(dir, "none", "results.json") + " … no such file or directory": {filepath.Join(dir, "none", "results.json"), text("x", nil)},
+		filepath.Join(dir, "none", "results.json") + " … " + noFile: {filepath.Join(dir, "none", "results.json"), text("x", nil)},
 		path + " … no space left on device": {path, func(w io.Writer) error {
 			return &fs.PathError{Op: "write", Path: w.(*os.File).Name(), Err: errors.New("no space left on device")}
 		}},
-		filepath.Join(dir, "source") + " … no such file or directory": {path, func(io.Writer) error {
+		filepath.Join(dir, "source") + " … " + noFile: {path, func(io.Writer) error {
 			_, err := os.ReadFile(filepath.Join(dir, "source"))
 			return err
 		}},

@@ -2,6 +2,7 @@ package clock
 
 import (
 	"math/bits"
+	"syscall"
 	"time"
 	"unsafe"
 
@@ -16,10 +17,10 @@ var (
 	first     = ticks(counter)
 )
 
-// ticks reads a number of 64 bits. Neither of the two functions fails on Windows XP or later.
+// ticks reads a number of 64 bits. Neither of the two functions fails on Windows XP or later. LazyProc.Call would allocate memory.
 func ticks(read *windows.LazyProc) uint64 {
 	var n uint64
-	_, _, _ = read.Call(uintptr(unsafe.Pointer(&n)))
+	_, _, _ = syscall.SyscallN(read.Addr(), uintptr(unsafe.Pointer(&n)))
 	return n
 }
 

@@ -129,7 +129,7 @@ func TestBrokenClientFolders(t *testing.T) {
 		"a seed that is a text":   {"config.yaml", "scheduler_random_seed: 42", "scheduler_random_seed: many", "config.yaml … line"},
 	} {
 		_, err := Read(changedClient(t, "out_edge", c.file, c.old, c.with), About{})
-		if !testenv.Names(err, c.want) {
+		if !testenv.Names(err, filepath.FromSlash(c.want)) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 	}
