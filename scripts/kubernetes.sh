@@ -254,7 +254,7 @@ explain() {
 	local status=$?
 	[ $status = 0 ] && return
 	kubectl get nodes,pods -o wide
-	kubectl get events --sort-by=.lastTimestamp | tail -30
+	kubectl get events --field-selector type=Warning
 	tail -n 5 "$work"/log/*
 	return $status
 }
@@ -434,10 +434,18 @@ chmod 755 "$work"
 group_name=/${work##*/}
 groups=$(find /sys/fs/cgroup -maxdepth 2 -name cgroup.procs -printf "%h$group_name\n")
 [ ! -e /sys/fs/cgroup/cgroup.procs ] || groups=/sys/fs/cgroup$group_name # version 2
+cluster=
 stop() {
-	for group in $groups; do find "$group" -depth -type d -exec rmdir {} \; 2>/dev/null || true; done
+	[ -z "$cluster" ] || kill -KILL "$cluster" 2>/dev/null || true # and with it every process of its namespace
+	for ((i = 0; i < 50; i++)); do
+		for group in $groups; do find "$group" -depth -type d -exec rmdir {} \; 2>/dev/null || true; done
+		[ -n "$(find $groups -maxdepth 0 2>/dev/null)" ] || break
+		sleep 0.2
+	done
 	sysctl -q -w $(tr -d ' ' <<<"$settings")
 	rm -rf "$work"
 }
 trap stop EXIT
-unshare --mount --net --pid --ipc --uts --fork --kill-child --mount-proc "$self" --inside "$work" "$program" "$onnxruntime" "$group_name" "$groups"
+unshare --mount --net --pid --ipc --uts --fork --kill-child --mount-proc "$self" --inside "$work" "$program" "$onnxruntime" "$group_name" "$groups" &
+cluster=$!
+wait $cluster
