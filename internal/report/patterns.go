@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -20,6 +21,19 @@ type Pattern struct {
 	Results  *Results `json:"results,omitempty"`
 }
 
+// Note is the first thing to know of the run, while others go on; empty: it measured nothing.
+func (p Pattern) Note() string {
+	if p.Results == nil || p.Results.Performance == nil {
+		return ""
+	}
+	latency := p.Results.Performance.queryLatency()
+	if latency == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s: %s, p50 %s, p99 %s, %s samples/s", p.Scenario, p.Results.Verdict(), nanoseconds(latency.P50), nanoseconds(latency.P99),
+		units.Number(p.Results.Performance.SamplesPerSecond))
+}
+
 // Patterns prints a model under several traffic patterns: a row for each with its latencies, throughput and what limits it, and the
 // limitations that all have.
 func Patterns(w io.Writer, runs []Pattern) error {
@@ -36,13 +50,7 @@ func Patterns(w io.Writer, runs []Pattern) error {
 			first = r
 		}
 		p := r.Performance
-		latency, row := p.LatencyNS, []any{r.ScenarioName()}
-		if p.QueryLatencyNS != nil {
-			latency = p.QueryLatencyNS
-		}
-		if latency == nil {
-			latency = &Latencies{}
-		}
+		latency, row := cmp.Or(p.queryLatency(), &Latencies{}), []any{r.ScenarioName()}
 		for _, ns := range []int64{latency.P50, latency.P90, latency.P99} {
 			row = append(row, nanoseconds(ns))
 		}
@@ -81,6 +89,9 @@ func Patterns(w io.Writer, runs []Pattern) error {
 	}
 	return say(w, b.String())
 }
+
+// queryLatency is the latency of queries if they have several samples, else of samples; nil: there is none.
+func (p *Performance) queryLatency() *Latencies { return cmp.Or(p.QueryLatencyNS, p.LatencyNS) }
 
 // constraint returns the constraint of an ID, if the run has it.
 func (r *Results) constraint(id loadgen.ConstraintID) (c Constraint, there bool) {

@@ -61,6 +61,8 @@ func Patterns(ctx context.Context, q Request, o Observer) (list []report.Pattern
 		}
 		if err != nil {
 			p.Error, failed = strings.Join(userinput.ErrorLines(err), "; "), failed+1
+		} else if note := p.Note(); note != "" {
+			o.Note(note)
 		}
 		if list = append(list, p); failed == 1 && len(list) == 1 { // the others would fail for the same reason
 			return nil, err

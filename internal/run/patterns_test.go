@@ -2,6 +2,7 @@ package run_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -60,6 +61,11 @@ func TestPatternsOfASlowModel(t *testing.T) {
 			}
 			if s := report.MadeBy(r.Settings, "target_latency"); c.bound != "" && i < 3 && (s.Value != "100 ms" && s.Value != "100ms" || s.Origin != "flag") {
 				t.Errorf("bound %q, %s: became %+v", c.bound, list[i].Scenario, s)
+			}
+		}
+		for _, p := range list { // said as soon as it is known
+			if !slices.Contains(o.notes, p.Note()) || p.Note() == "" {
+				t.Errorf("bound %q, %s: no note %q", c.bound, p.Scenario, p.Note())
 			}
 		}
 		for _, note := range o.notes {
