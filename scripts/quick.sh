@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests the packages that changed since a commit, and those that import them directly.
+# Tests the packages that changed since a commit and, if these pass, those that import them directly.
 #
 #   scripts/quick.sh            # uncommitted changes; without any, the last commit
 #   scripts/quick.sh origin/main
@@ -27,4 +27,5 @@ packages=$(go list $dirs)
 importers=$(go list -f '{{.ImportPath}} {{join .Imports " "}} {{join .TestImports " "}} {{join .XTestImports " "}}' ./... |
 	awk -v changed="$packages" 'BEGIN { n = split(changed, c); for (i = 1; i <= n; i++) want[c[i]] = 1 }
 		{ for (i = 1; i <= NF; i++) if ($i in want) { print $1; next } }')
+go test $packages
 exec go test $importers
