@@ -65,6 +65,9 @@ func (r *runner) audit(ctx context.Context) (*Verdict, error) {
 			samples = n
 		}
 	}
+	if samples <= sampleIndex {
+		return nil, userinput.Invalid("min_query_count", samples, fmt.Sprintf("at least %d: TEST04 repeats sample %d", sampleIndex+1, sampleIndex))
+	}
 	phases := [...]struct{ name, folder, setting string }{
 		{referencePhase, r.folder(referencePhase), "performance_issue_unique = 1"},
 		{cachingPhase, r.folder(test04), fmt.Sprintf("performance_issue_same = 1\n*.*.performance_issue_same_index = %d", sampleIndex)},

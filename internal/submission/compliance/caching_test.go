@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
@@ -126,8 +127,13 @@ func TestAuditOnAServer(t *testing.T) {
 	if !strings.Contains(v.texts[AuditFile], `"audit_requested": 64`) { // as many as the built-in data have
 		t.Errorf("%s", v.texts[AuditFile])
 	}
-	q.Scenario, q.Output = "server", t.TempDir()
 	var wrong *userinput.Error
+	few := q
+	few.Output, few.Settings = t.TempDir(), []config.Override{{Key: "min_query_count", Value: "3"}}
+	if _, err := Run(t.Context(), few, quiet{}); !errors.As(err, &wrong) || wrong.Field != "min_query_count" || !testenv.Names(err, "3 … at least 4") {
+		t.Errorf("too few for sample 3: %v", err)
+	}
+	q.Scenario, q.Output = "server", t.TempDir()
 	if _, err := Run(t.Context(), q, quiet{}); !errors.As(err, &wrong) || wrong.Field != "scenario" {
 		t.Errorf("Server: %v", err)
 	}
