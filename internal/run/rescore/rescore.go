@@ -55,7 +55,7 @@ type Result struct {
 	Kept string
 }
 
-// harmless are the options that change only the output, and how much of a response can be judged: running programs what VBench found,
+// harmless are the options that change only the output, and how much of a response can be judged: running programs, what VBench found
 // and another judge give the score that the benchmark wants.
 var harmless = []string{"verbose", "compliance-images-path", "ids-path", "execute-code", "livecodebench", "vbench-results", "videos-path", "judge-endpoint", "judge-model"}
 
