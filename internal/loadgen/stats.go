@@ -114,8 +114,13 @@ type search struct {
 	rank  uint64
 	below uint64 // elements smaller than lo
 	lo    int64
-	shift uint // the interval is [lo, lo + buckets<<shift)
-	done  bool
+}
+
+// An interval has the searches that share it. It is [lo, lo + buckets<<shift), with the shift of the pass.
+type interval struct {
+	lo       int64
+	counts   []uint64 // of the values in it, in equal buckets
+	searches []*search
 }
 
 const (
@@ -125,21 +130,31 @@ const (
 
 // orderStatistics returns the elements of v at the ranks, counted from 0 in
 // ascending order. Each pass over the values counts those inside the interval of
-// each search in equal buckets and continues with the bucket of the rank: three
-// passes for nanoseconds up to minutes, for any distribution.
+// each search in equal buckets, and all searches continue with the bucket of their rank: three
+// passes for nanoseconds up to minutes, for any distribution and number of ranks.
 func orderStatistics(v values, s summary, ranks []uint64) []int64 {
+	first := uint(0)
+	for uint64(s.max-s.min)>>first >= buckets {
+		first++
+	}
 	searches := make([]search, len(ranks))
-	shift := uint(0)
-	for uint64(s.max-s.min)>>shift >= buckets {
-		shift++
-	}
+	all := []*interval{{lo: s.min, counts: make([]uint64, buckets)}}
 	for i, rank := range ranks {
-		searches[i] = search{rank: min(rank, s.n-1), lo: s.min, shift: shift}
+		searches[i] = search{rank: min(rank, s.n-1), lo: s.min}
+		all[0].searches = append(all[0].searches, &searches[i])
 	}
-	counts := make([]uint64, buckets)
-	for i := range searches {
-		for !searches[i].done {
-			narrow(v, searches[i:], counts)
+	for shift := first; len(ranks) > 0; shift -= min(shift, bucketBits) {
+		if len(all) == 1 {
+			all[0].count(v, shift)
+		} else {
+			countAll(v, all, s.min, first, shift)
+		}
+		var next []*interval
+		for _, in := range all {
+			next = in.step(next, shift)
+		}
+		if all = next; shift == 0 {
+			break
 		}
 	}
 	found := make([]int64, len(ranks))
@@ -149,11 +164,9 @@ func orderStatistics(v values, s summary, ranks []uint64) []int64 {
 	return found
 }
 
-// narrow counts the values in the interval of the first search and takes one step
-// with all searches that share it.
-func narrow(v values, searches []search, counts []uint64) {
-	lo, shift := searches[0].lo, searches[0].shift
-	clear(counts)
+// count counts the values of an interval.
+func (in *interval) count(v values, shift uint) {
+	lo, counts := in.lo, in.counts
 	v(func(piece []int64) {
 		for _, x := range piece {
 			if i := uint64(x-lo) >> shift; i < buckets {
@@ -161,20 +174,49 @@ func narrow(v values, searches []search, counts []uint64) {
 			}
 		}
 	})
-	for i := range searches {
-		if s := &searches[i]; s.lo == lo && s.shift == shift && !s.done {
-			s.step(counts)
-		}
-	}
 }
 
-func (s *search) step(counts []uint64) {
-	i := 0
-	for s.below+counts[i] <= s.rank {
-		s.below += counts[i]
-		i++
+// countAll counts the values of several intervals in one pass. A table of the buckets of the first pass tells which intervals
+// a value may be in: none, for most.
+func countAll(v values, all []*interval, least int64, first, shift uint) {
+	var near [buckets]uint16
+	lists := [][]*interval{nil}
+	for _, in := range all {
+		at := &near[uint64(in.lo-least)>>first]
+		if *at == 0 {
+			*at, lists = uint16(len(lists)), append(lists, nil)
+		}
+		lists[*at] = append(lists[*at], in)
 	}
-	s.lo += int64(i) << s.shift
-	s.done = s.shift == 0
-	s.shift -= min(s.shift, bucketBits)
+	v(func(piece []int64) {
+		for _, x := range piece {
+			at := near[uint64(x-least)>>first%buckets] // less than buckets: the compiler does not know
+			if at == 0 {
+				continue
+			}
+			for _, in := range lists[at] { // of the last pass they may overlap
+				if i := uint64(x-in.lo) >> shift; i < buckets {
+					in.counts[i]++
+				}
+			}
+		}
+	})
+}
+
+// step appends the intervals of the next pass: the buckets that hold the ranks of the searches.
+func (in *interval) step(next []*interval, shift uint) []*interval {
+	for _, s := range in.searches {
+		i := 0
+		for s.below+in.counts[i] <= s.rank {
+			s.below += in.counts[i]
+			i++
+		}
+		s.lo += int64(i) << shift
+		k := slices.IndexFunc(next, func(n *interval) bool { return n.lo == s.lo })
+		if k < 0 {
+			k, next = len(next), append(next, &interval{lo: s.lo, counts: make([]uint64, buckets)})
+		}
+		next[k].searches = append(next[k].searches, s)
+	}
+	return next
 }

@@ -27,6 +27,7 @@ func TestStatistics(t *testing.T) {
 		"two values": func() int64 { return r.Int64N(2) * 1e12 },
 		"small":      func() int64 { return r.Int64N(100) },
 		"uniform":    func() int64 { return r.Int64N(600e9) },
+		"clusters":   func() int64 { return r.Int64N(2)*1e9 + r.Int64N(20_000) },
 		"a tail":     func() int64 { return int64(math.Exp(r.Float64() * 30)) },
 		"negative":   func() int64 { return r.Int64N(2e6) - 1e6 },
 		"enormous":   func() int64 { return r.Int64N(math.MaxInt64) },
