@@ -162,8 +162,8 @@ func (s *Score) databaseReport(f DatabaseFile, right int, returned string) {
 // databaseWidth is how many numbers a vector of the benchmark's encoder has.
 const databaseWidth = 768
 
-// DatabaseChecks are the checks of the official script (validate_database) for a database with so many vectors of so many numbers, each of which has
-// its passage, and in which a question found something, or failed. A database that could not be opened has only the error.
+// DatabaseChecks are the checks of the official script (validate_database) for a database with so many vectors of so many numbers, and
+// a passage for each, in which a question found something, or failed. A database that could not be opened has only the error.
 func DatabaseChecks(vectors, width int, found bool, err error) []DatabaseCheck {
 	if err != nil {
 		return []DatabaseCheck{{Name: "database_load", Description: "Database can be loaded", Result: CheckFail, Error: err.Error()}}

@@ -201,7 +201,7 @@ func common(a, b map[string]bool) (n int) {
 	return n
 }
 
-// harmonic is the harmonic mean; 0 if both are 0.
+// harmonic is the harmonic mean of a precision and a recall, F1; 0 if both are 0.
 func harmonic(precision, recall float64) float64 {
 	if precision+recall <= 0 {
 		return 0

@@ -133,8 +133,7 @@ func (l *levels) f1() float64 {
 	if l.common == 0 {
 		return 0
 	}
-	precision, recall := float64(l.common)/float64(l.predicted), float64(l.common)/float64(l.wanted)
-	return 2 * (precision * recall) / (precision + recall)
+	return harmonic(float64(l.common)/float64(l.predicted), float64(l.common)/float64(l.wanted))
 }
 
 // alike reports whether two brands are more than 90 % alike: by the characters to insert and to delete between them (rapidfuzz, fuzz.ratio).

@@ -42,11 +42,7 @@ func (s *rougeScorer) score(text, wanted string) [4]float64 {
 
 // f1 returns the F1 score of hits among the words of two texts.
 func f1(hits, n, m int) float64 {
-	precision, recall := float64(hits)/float64(max(n, 1)), float64(hits)/float64(max(m, 1))
-	if hits == 0 {
-		return 0
-	}
-	return 2 * precision * recall / (precision + recall)
+	return harmonic(float64(hits)/float64(max(n, 1)), float64(hits)/float64(max(m, 1)))
 }
 
 // read numbers the words of a text, so that words of equal stems have equal numbers:

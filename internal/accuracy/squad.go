@@ -107,8 +107,7 @@ func wordF1(got, want []string) float64 {
 	if common == 0 {
 		return 0
 	}
-	precision, recall := float64(common)/float64(len(got)), float64(common)/float64(len(want))
-	return 2 * precision * recall / (precision + recall)
+	return harmonic(float64(common)/float64(len(got)), float64(common)/float64(len(want)))
 }
 
 // SpanOptions say how the logits of answers lie in an accuracy log.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend/ort/orttest"
 	"github.com/mlperf-go/mlperf/internal/builtin"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/report"
@@ -23,15 +23,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/run/engine"
 	"github.com/mlperf-go/mlperf/internal/serve"
 )
-
-// silent observes nothing.
-type silent struct{}
-
-func (silent) Phase(string)             {}
-func (silent) Loading(int, int)         {}
-func (silent) Items(int, int)           {}
-func (silent) Traffic(loadgen.Progress) {}
-func (silent) Note(string)              {}
 
 // ofFew is a request for a built-in model with a few samples of data.
 func ofFew(t *testing.T, name string, samples int) run.Request {
@@ -43,7 +34,7 @@ func ofFew(t *testing.T, name string, samples int) run.Request {
 	recipe := m.BuiltIn.(workload.Recipe)
 	recipe.Samples = samples
 	m.BuiltIn = recipe
-	maker := builtin.Maker{Dir: t.TempDir(), Engine: orttest.Engine(t), Observer: silent{}}
+	maker := builtin.Maker{Dir: t.TempDir(), Engine: orttest.Engine(t), Observer: harness.Silent{}}
 	q := run.Request{Program: "mlperf test", Model: name, Scenario: "offline", Mode: "accuracy", NoReport: true, Engine: engine.Config{Library: os.Getenv("MLPERF_ORT_LIB")}}
 	if q.DatasetPath, err = maker.Dataset(t.Context(), m); err != nil {
 		t.Fatal(err)
@@ -62,7 +53,7 @@ func prepare(t *testing.T, q run.Request) *run.Prepared {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := r.Provide(t.Context(), silent{})
+	p, err := r.Provide(t.Context(), harness.Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -111,7 +111,7 @@ func openSequencesOf(ctx context.Context, w *workload.Workload, engine backend.E
 	settings := loadgen.DefaultSettings()
 	settings.Scenario = loadgen.Offline
 	m := workload.Model{Name: "m", Open: func(workload.Setup) (*workload.Workload, error) { return w.Exchange.Sequences.ForRows(limits), nil }}
-	service, err := harness.OpenService(ctx, harness.Config{Model: m, Settings: settings, Engine: engine, Instances: 1, MaxBatch: 4, Observer: silent{}}, done)
+	service, err := harness.OpenService(ctx, harness.Config{Model: m, Settings: settings, Engine: engine, Instances: 1, MaxBatch: 4, Observer: harness.Silent{}}, done)
 	return service, w, err
 }
 

@@ -82,7 +82,7 @@ func (s *source) OpenService(ctx context.Context, path string, w workload.Model,
 	settings := loadgen.DefaultSettings()
 	settings.Scenario = loadgen.Offline
 	s.opened = append(s.opened, path)
-	return harness.OpenService(ctx, harness.Config{Model: w, Settings: settings, Engine: s.engine, Instances: 2, MaxBatch: s.batch, Observer: silent{}}, done)
+	return harness.OpenService(ctx, harness.Config{Model: w, Settings: settings, Engine: s.engine, Instances: 2, MaxBatch: s.batch, Observer: harness.Silent{}}, done)
 }
 
 func (s *source) OpenWorkload(ctx context.Context) (*workload.Workload, map[string]workload.Ports, error) {
@@ -99,15 +99,6 @@ func (*source) OpenSequences(context.Context, []int, harness.Answered) (*harness
 }
 
 func (*source) Version() string { return "v1" }
-
-// silent observes nothing.
-type silent struct{}
-
-func (silent) Phase(string)             {}
-func (silent) Loading(int, int)         {}
-func (silent) Items(int, int)           {}
-func (silent) Traffic(loadgen.Progress) {}
-func (silent) Note(string)              {}
 
 // pairRow is the row of two numbers.
 func pairRow(int) []workload.Slot {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/builtin/synth"
 	"github.com/mlperf-go/mlperf/internal/config/profile"
+	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/onnx"
 	"github.com/mlperf-go/mlperf/internal/onnx/arch"
@@ -20,15 +21,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/testenv"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
-
-// silent is an observer of a run.
-type silent struct{}
-
-func (silent) Phase(string)             {}
-func (silent) Loading(int, int)         {}
-func (silent) Items(int, int)           {}
-func (silent) Traffic(loadgen.Progress) {}
-func (silent) Note(string)              {}
 
 // A recorder is an Observer, and may stop the search.
 type recorder struct {
@@ -77,7 +69,7 @@ func material(t *testing.T, scenario string) Request {
 // find searches in fake time.
 func find(t *testing.T, q Request, o Observer) (out *Outcome, err error) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { out, err = Find(t.Context(), q, o, silent{}) })
+	synctest.Test(t, func(t *testing.T) { out, err = Find(t.Context(), q, o, harness.Silent{}) })
 	return out, err
 }
 
@@ -117,7 +109,7 @@ func TestInterruptedSearchWritesNoProfile(t *testing.T) {
 	stopped := errors.New("stopped")
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancelCause(t.Context())
-		out, err := Find(ctx, q, &recorder{on: func(int) { stop(stopped) }}, silent{})
+		out, err := Find(ctx, q, &recorder{on: func(int) { stop(stopped) }}, harness.Silent{})
 		if !errors.Is(err, stopped) || out == nil || out.Finished || len(out.Done) != 1 || out.Profile == nil {
 			t.Errorf("found %+v, %v: want the measurements so far", out, err)
 		}
@@ -166,7 +158,7 @@ func TestFindNamesTheWrongField(t *testing.T) {
 	} {
 		q := good
 		c.change(&q)
-		_, err := Find(t.Context(), q, &recorder{}, silent{})
+		_, err := Find(t.Context(), q, &recorder{}, harness.Silent{})
 		var of *userinput.Error
 		if !errors.As(err, &of) || of.Field != c.field || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q of the field %s", c.name, err, c.want, c.field)

@@ -204,23 +204,21 @@ func (s *session) sample(r *request, p *backend.Prompt) {
 	if p.Sampling != nil {
 		how = *p.Sampling
 	}
-	for name, set := range map[string]func(){
-		temperature: func() {
-			if !s.dialect.hot {
-				r.Temperature = jsontext.Value(pytext.Float(how.Temperature))
-			}
-		},
-		"top_p": func() {
-			if how.TopP != 0 {
-				r.TopP = jsontext.Value(pytext.Float(how.TopP))
-			}
-		},
-		"top_k":            func() { r.TopK = how.TopK },
-		"reasoning_effort": func() { r.ReasoningEffort = how.Effort },
-	} {
-		if _, own := r.Extras[name]; !own {
-			set()
-		}
+	left := func(name string) bool {
+		_, own := r.Extras[name]
+		return !own
+	}
+	if !s.dialect.hot && left(temperature) {
+		r.Temperature = jsontext.Value(pytext.Float(how.Temperature))
+	}
+	if how.TopP != 0 && left("top_p") {
+		r.TopP = jsontext.Value(pytext.Float(how.TopP))
+	}
+	if left("top_k") {
+		r.TopK = how.TopK
+	}
+	if left("reasoning_effort") {
+		r.ReasoningEffort = how.Effort
 	}
 }
 

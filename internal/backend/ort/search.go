@@ -204,7 +204,8 @@ func (s Search) places() []place {
 		add("beside the program", filepath.Dir(program), filepath.Join(filepath.Dir(program), "lib"))
 	}
 	for _, dir := range installDirs(devices) {
-		places = append(places, place{where: "data directory", dir: dir, device: devices[installedDevice(dir)]})
+		_, device := installed(dir)
+		places = append(places, place{where: "data directory", dir: dir, device: devices[device]})
 	}
 	for _, variable := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {
 		if prefix := os.Getenv(variable); prefix != "" {
@@ -348,10 +349,10 @@ func installDir(version string) (string, error) {
 	return home.DataDir("onnxruntime", version, runtime.GOOS+"-"+runtime.GOARCH)
 }
 
-// installedDevice is the device that the library of such a folder was installed for; empty: none.
-func installedDevice(dir string) string {
-	_, device, _ := strings.Cut(filepath.Base(filepath.Dir(dir)), "-")
-	return device
+// installed is the version of the library in such a folder, and the device that it was installed for; empty: none.
+func installed(dir string) (version, device string) {
+	version, device, _ = strings.Cut(filepath.Base(filepath.Dir(dir)), "-")
+	return version, device
 }
 
 // installDirs lists the folders of the installed versions: first those with a wanted device, then the pinned version, with which
@@ -369,7 +370,7 @@ func installDirs(wanted map[string]bool) []string {
 		}
 	}
 	rank := func(dir string) int {
-		switch device := installedDevice(dir); {
+		switch _, device := installed(dir); {
 		case wanted[device]:
 			return 0
 		case dir == pinned:
@@ -379,12 +380,10 @@ func installDirs(wanted map[string]bool) []string {
 		}
 		return 3
 	}
-	version := func(dir string) string {
-		version, _, _ := strings.Cut(filepath.Base(filepath.Dir(dir)), "-")
-		return version
-	}
 	slices.SortStableFunc(dirs, func(a, b string) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), compareVersions(version(b), version(a)))
+		x, _ := installed(a)
+		y, _ := installed(b)
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), compareVersions(y, x))
 	})
 	return dirs
 }

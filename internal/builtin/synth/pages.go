@@ -113,7 +113,7 @@ func (s PageSpec) fill(ctx context.Context, folder string) error {
 	return nil
 }
 
-// subjects are those of all pages, each of which names others.
+// subjects are those of all pages. Each names others.
 func (s PageSpec) subjects(v *vocabulary) []*subject {
 	r := newStream("page subjects", s.Seed)
 	list, taken := make([]*subject, s.Pages), map[string]bool{}
@@ -142,9 +142,7 @@ func (s PageSpec) subjects(v *vocabulary) []*subject {
 			list[i].size = r.between(1900, 2015)
 		}
 	}
-	some := func(kind int) *subject {
-		return list[kind+pageKinds*r.below((s.Pages-kind+pageKinds-1)/pageKinds)]
-	}
+	some := func(kind int) *subject { return someOf(list, kind, r) }
 	for i := range list {
 		switch i % pageKinds {
 		case personPage:
@@ -158,6 +156,11 @@ func (s PageSpec) subjects(v *vocabulary) []*subject {
 		}
 	}
 	return list
+}
+
+// someOf draws a subject of a kind.
+func someOf(subjects []*subject, kind int, r *stream) *subject {
+	return subjects[kind+pageKinds*r.below((len(subjects)-kind+pageKinds-1)/pageKinds)]
 }
 
 // page is a page as the encyclopedia has it: menus and boxes around what it says.
@@ -261,9 +264,7 @@ type pageQuestion struct {
 
 func (s PageSpec) question(subjects []*subject, i int) pageQuestion {
 	r := newStream("page question", s.Seed, uint64(i))
-	some := func(kind int) *subject {
-		return subjects[kind+pageKinds*r.below((len(subjects)-kind+pageKinds-1)/pageKinds)]
-	}
+	some := func(kind int) *subject { return someOf(subjects, kind, r) }
 	switch person, company := some(personPage), some(companyPage); i % 4 {
 	case 0:
 		town := person.next

@@ -13,19 +13,10 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/ort/orttest"
 	"github.com/mlperf-go/mlperf/internal/builtin"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/models/diffusion"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 )
-
-// silent observes nothing.
-type silent struct{}
-
-func (silent) Phase(string)             {}
-func (silent) Loading(_, _ int)         {}
-func (silent) Items(int, int)           {}
-func (silent) Traffic(loadgen.Progress) {}
-func (silent) Note(string)              {}
 
 // A studio has the built-in pipeline with a few captions.
 type studio struct {
@@ -43,7 +34,7 @@ func newStudio(t *testing.T) *studio {
 	recipe := s.model.BuiltIn.(workload.Recipe)
 	recipe.Samples = pictures
 	s.model.BuiltIn = recipe
-	maker := builtin.Maker{Dir: t.TempDir(), Engine: s.engine, Observer: silent{}}
+	maker := builtin.Maker{Dir: t.TempDir(), Engine: s.engine, Observer: harness.Silent{}}
 	var err error
 	if s.setup.DatasetDir, err = maker.Dataset(t.Context(), s.model); err != nil {
 		t.Fatal(err)

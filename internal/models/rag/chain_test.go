@@ -209,8 +209,9 @@ func TestChainAsReference(t *testing.T) {
 	}
 }
 
-// The log of a question is that of llm_logger.py (llm_log_query.json), but for times, and for values that the scripts of the golden values leave out.
-func TestLogAsReference(t *testing.T) {
+// firstLogged answers the first golden question with its replies, and returns the log that this leaves.
+func firstLogged(t *testing.T) (*scripted, *questions, []byte) {
+	t.Helper()
 	golden, err := pipeline()
 	testenv.Must(t, err)
 	run := golden.Runs[0]
@@ -223,10 +224,16 @@ func TestLogAsReference(t *testing.T) {
 	testenv.Must(t, err)
 	var written bytes.Buffer
 	testenv.Must(t, q.log.write(&written, q.log.began))
+	return s, q, written.Bytes()
+}
+
+// The log of a question is that of llm_logger.py (llm_log_query.json), but for times, and for values that the scripts of the golden values leave out.
+func TestLogAsReference(t *testing.T) {
+	_, _, written := firstLogged(t)
 	var log struct {
 		Questions []jsontext.Value `json:"queries"`
 	}
-	testenv.Must(t, json.Unmarshal(written.Bytes(), &log))
+	testenv.Must(t, json.Unmarshal(written, &log))
 	want, err := os.ReadFile("testdata/llm_log_query.json")
 	testenv.Must(t, err)
 	free := regexp.MustCompile(`"(call_id|timestamp\w*)":"[^"]*"|"(latency_ms|total_latency_ms|tokens_per_second|average_tokens_per_second|isl|total_tokens|total_input_tokens)":[\d.]+|` +
@@ -247,25 +254,14 @@ func TestLogAsReference(t *testing.T) {
 
 // A test of performance goes on with the replies of the log that a test of accuracy left, whatever the servers say.
 func TestRecordedRepliesAreReplayed(t *testing.T) {
-	golden, err := pipeline()
-	testenv.Must(t, err)
-	run := golden.Runs[0]
-	s := newScripted(t)
-	for _, r := range run.Requests {
-		s.replies = append(s.replies, r.Reply)
-	}
-	q := &questions{retriever: overlap(golden.Corpus), log: &callLog{}, list: []frames.Question{{Prompt: run.Question}}}
-	_, _, err = q.Answer(t.Context(), 0, s.ask(t))
-	testenv.Must(t, err)
-	var written bytes.Buffer
-	testenv.Must(t, q.log.write(&written, q.log.began))
+	s, q, written := firstLogged(t)
 	bodies := s.bodies
 
-	l, err := parseLog(bytes.NewReader(written.Bytes()))
+	l, err := parseLog(bytes.NewReader(written))
 	testenv.Must(t, err)
 	s.bodies = nil
-	p := &questions{retriever: q.retriever, list: q.list, recorded: l.replies(), replays: true}
-	for range run.Requests {
+	p := &questions{retriever: q.retriever, graderModel: q.graderModel, list: q.list, recorded: l.replies(), replays: true}
+	for range bodies {
 		s.replies = append(s.replies, "{} another reply of eight or nine words")
 	}
 	_, tokens, err := p.Answer(t.Context(), 0, s.ask(t))

@@ -216,7 +216,7 @@ func TestDamagedPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	if responses[0] != "\x00" || responses[1] != "\x00" {
-		t.Errorf("responses %q: want 0 for the page that is too large and the one that is missing", responses)
+		t.Errorf("responses %q: want 0 for the page too large and for the missing one", responses)
 	}
 	var results struct {
 		Pages []pageResult `json:"per_document_results"`

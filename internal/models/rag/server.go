@@ -9,7 +9,6 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend/credentials"
 	"github.com/mlperf-go/mlperf/internal/backend/openai"
 	"github.com/mlperf-go/mlperf/internal/dataset/frames"
-	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/models/rag/retrieval"
 	"github.com/mlperf-go/mlperf/internal/models/workload"
 	"github.com/mlperf-go/mlperf/internal/userinput"
@@ -60,10 +59,7 @@ func openRetriever(s workload.Setup) (*retrieval.Database, error) {
 		return nil, userinput.Errorf(modelOption, "retrieval needs ONNX Runtime on this machine, which was not found")
 	}
 	o := retrieval.Options{Encoder: filepath.Join(folder, "encoder.onnx"), Reranker: filepath.Join(folder, "reranker.onnx"),
-		Vocabulary: filepath.Join(folder, retrieval.VocabularyFile), Database: s.Options[databaseOption]}
-	if beside := filepath.Join(s.DatasetDir, retrieval.VocabularyFile); !fileio.Exists(o.Vocabulary) && fileio.Exists(beside) {
-		o.Vocabulary = beside
-	}
+		Vocabulary: vocabularyOf("", folder, s.DatasetDir), Database: s.Options[databaseOption]}
 	if o.Database == "" {
 		pages, err := frames.OpenPages(s.DatasetDir)
 		if err != nil {

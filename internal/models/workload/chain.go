@@ -7,7 +7,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/machine/clock"
 )
 
-// A Chain has samples that take several requests each, of which each follows from the answers before it. Prompt is the first of them.
+// A Chain has samples that take several requests each: the next follows from the answers before it. Prompt is the first one.
 type Chain interface {
 	Prompts
 	// Answer answers a sample, and returns its logged form and its number of tokens.

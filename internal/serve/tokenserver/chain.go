@@ -85,6 +85,7 @@ func pieces(text string) (list []string) {
 
 // wholeWords is the message of an answer in words.
 func (q *request) wholeWords() string {
-	reasons, text := strings.Join(q.words[:min(q.reasons, q.tokens)], ""), strings.Join(q.words[min(q.reasons, q.tokens):q.tokens], "")
+	n := min(q.reasons, q.tokens)
+	reasons, text := strings.Join(q.words[:n], ""), strings.Join(q.words[n:q.tokens], "")
 	return fmt.Sprintf(`"message":{"role":"assistant","reasoning_content":%s,"content":%s}`, quoted(reasons), quoted(text))
 }

@@ -50,7 +50,7 @@ func dot(a, b []float32) float32 {
 	return blas32.Dot(blas32.Vector{N: len(a), Inc: 1, Data: a}, blas32.Vector{N: len(b), Inc: 1, Data: b})
 }
 
-// A neighbour is a vector and its inner product with the one that is asked for.
+// A neighbour is a vector, and its inner product with the searched one.
 type neighbour struct {
 	id    int32
 	close float32

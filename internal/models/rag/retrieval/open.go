@@ -38,7 +38,7 @@ type Options struct {
 	Vocabulary string // of both
 
 	Database string        // file that WriteFile wrote; empty: Pages are read and encoded now
-	Pages    *frames.Pages // that are read if there is no Database
+	Pages    *frames.Pages // to read without a Database
 	Progress func(done, of int)
 }
 

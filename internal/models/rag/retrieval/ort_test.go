@@ -14,26 +14,17 @@ import (
 	"github.com/mlperf-go/mlperf/internal/backend/ort/orttest"
 	"github.com/mlperf-go/mlperf/internal/builtin"
 	"github.com/mlperf-go/mlperf/internal/dataset/frames"
-	"github.com/mlperf-go/mlperf/internal/loadgen"
+	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/models/rag/retrieval"
 	"github.com/mlperf-go/mlperf/internal/tokenizer/vocab"
 )
 
-// silent observes nothing.
-type silent struct{}
-
-func (silent) Phase(string)             {}
-func (silent) Loading(_, _ int)         {}
-func (silent) Items(int, int)           {}
-func (silent) Traffic(loadgen.Progress) {}
-func (silent) Note(string)              {}
-
 // open makes the built-in networks and pages, and opens a database of the pages, if there are to be some.
 func open(t testing.TB, withPages bool) (*retrieval.Database, string) {
 	t.Helper()
 	engine := orttest.Engine(t)
-	maker := builtin.Maker{Dir: t.TempDir(), Engine: engine, Observer: silent{}}
+	maker := builtin.Maker{Dir: t.TempDir(), Engine: engine, Observer: harness.Silent{}}
 	model, err := models.LookupAny("e2e-rag-qna")
 	if err != nil {
 		t.Fatal(err)

@@ -174,7 +174,7 @@ const (
 // Windows cuts a text into passages of the benchmark's length. The text is cut anywhere, also in words.
 func Windows(text string) []string { return windowsOf(text, windowLength, windowOverlap) }
 
-// windowsOf cuts a text into passages of so many characters, as Python counts them, each of which begins with the last ones of the passage
+// windowsOf cuts a text into passages of so many characters, as Python counts them. Each begins with the last ones of the passage
 // before (text_splitter.py, split_into_fixed_passages).
 func windowsOf(text string, length, overlap int) []string {
 	chars := []rune(strings.Join(pytext.Fields(text), " "))
