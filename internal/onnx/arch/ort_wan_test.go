@@ -58,6 +58,7 @@ func stated(t testing.TB, parameters []goldenParameter) (weights func(name strin
 		if n != product(dims) {
 			return nil, fmt.Errorf("%s has %v, the architecture asks for %v", theirs, shape, dims)
 		}
+		table := theirs == "shared.weight" || strings.HasSuffix(theirs, "relative_attention_bias.weight") // rows are looked up
 		values := make([]float32, n)
 		scale := 0.4 / math.Sqrt(float64(max(1, n/shape[0])))
 		for i := range values {
@@ -66,7 +67,7 @@ func stated(t testing.TB, parameters []goldenParameter) (weights func(name strin
 				v = 1 + 0.1*v
 			}
 			at := i
-			if len(shape) == 2 && len(dims) == 2 && strings.HasSuffix(theirs, "weight") { // [units inputs] → [inputs units]
+			if len(shape) == 2 && len(dims) == 2 && strings.HasSuffix(theirs, "weight") && !table { // [units inputs] → [inputs units]
 				at = i%int(shape[1])*int(shape[0]) + i/int(shape[1])
 			}
 			values[at] = float32(v)
@@ -107,6 +108,33 @@ func near(t testing.TB, what string, got, want []float64, most float64) {
 			t.Fatalf("%s: number %d of %d is %v, want %v", what, i, len(want), got[i], w)
 		}
 	}
+}
+
+func TestORTWanTextEncoderEqualsTransformers(t *testing.T) {
+	golden := testenv.JSON[struct {
+		Parameters []goldenParameter
+		Rows       map[int][]float64
+		Sums       []float64
+	}](t, "testdata/umt5.json")
+	a := wanTextEncoder("tiny", "tiny", "", umt5Size{layers: 2, hidden: 8, attentions: 2, headSize: 4, inner: 20, rows: 32}, 1)
+	m := buildStated(t, a, golden.Parameters, true)
+	const prompt = 300
+	ids, mask := newArray(onnx.Int64, 1, WanTextLength), newArray(onnx.Int64, 1, WanTextLength)
+	for i := range ids.data {
+		ids.data[i] = float64(i * 7 % 32)
+		if i < prompt {
+			mask.data[i] = 1
+		}
+	}
+	out := evaluate(t, m, map[string]array{"input_ids": ids, "attention_mask": mask})["last_hidden_state"]
+	for r, want := range golden.Rows {
+		near(t, fmt.Sprintf("state of token %d", r), out.data[r*8:][:8], want, 2e-6)
+	}
+	sums := make([]float64, 8)
+	for i, v := range out.data[:prompt*8] {
+		sums[i%8] += v
+	}
+	near(t, "sums of states", sums, golden.Sums, 1e-4)
 }
 
 func TestORTWanTransformerEqualsDiffusers(t *testing.T) {
