@@ -17,14 +17,12 @@ import (
 
 	"github.com/mlperf-go/mlperf/internal/backend/ort"
 	"github.com/mlperf-go/mlperf/internal/download"
-	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/machine"
 	"github.com/mlperf-go/mlperf/internal/machine/home"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/units"
 	"github.com/mlperf-go/mlperf/internal/userinput"
-	"github.com/mlperf-go/mlperf/scripts"
 )
 
 func newDoctor() *cobra.Command {
@@ -61,18 +59,6 @@ Exit status: 0 if nothing is missing, 1 otherwise.`,
 				}
 				return lookAgain(cmd, device, peak, asJSON)
 			}
-			if fix && slices.ContainsFunc(d.Missing, func(r remedy) bool { return r.Installs }) {
-				if !yes {
-					yes, _ = ask(cmd, "ONNX Runtime is missing. Download it into "+d.Data+" (install_onnxruntime.sh)?")
-				}
-				if !yes {
-					fmt.Fprintln(cmd.ErrOrStderr(), "nothing was installed: --yes installs without asking")
-				} else if err = install(cmd); err != nil {
-					return fmt.Errorf("installing ONNX Runtime: %w", err)
-				} else if d, err = diagnose(cmd.Context(), library, device, peak); err != nil {
-					return err
-				}
-			}
 			if asJSON {
 				err = printJSON(cmd.OutOrStdout(), "doctor", d)
 			} else {
@@ -94,7 +80,7 @@ Exit status: 0 if nothing is missing, 1 otherwise.`,
 	return cmd
 }
 
-// fetchRuntime gets ONNX Runtime with a device.
+// fetchRuntime gets ONNX Runtime with a device. In the folder of our own, a damaged library is replaced.
 func fetchRuntime(cmd *cobra.Command, device string, yes bool) error {
 	m, it, err := lookupItem(download.Runtime, device)
 	if err != nil {
@@ -104,7 +90,7 @@ func fetchRuntime(cmd *cobra.Command, device string, yes bool) error {
 	if err != nil {
 		return err
 	}
-	_, err = fetchItem(cmd, m, it, download.Options{Dir: dir}, yes)
+	_, err = fetchItem(cmd, m, it, download.Options{Dir: dir, Force: true}, yes)
 	return err
 }
 
@@ -122,22 +108,6 @@ func lookAgain(cmd *cobra.Command, device string, peak, asJSON bool) error {
 		return finished(exit.ExitCode())
 	}
 	return err
-}
-
-// install runs the script that is part of the program.
-func install(cmd *cobra.Command) (err error) {
-	folder, err := os.MkdirTemp("", "mlperf-install-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	path := filepath.Join(folder, "install_onnxruntime.sh")
-	if err := fileio.WriteFile(path, []byte(scripts.InstallONNXRuntime), 0o700); err != nil {
-		return err
-	}
-	script := exec.CommandContext(cmd.Context(), "sh", path)
-	script.Stdout, script.Stderr = cmd.ErrOrStderr(), cmd.ErrOrStderr()
-	return script.Run()
 }
 
 func printDiagnosis(w io.Writer, d *diagnosis) error {
@@ -225,15 +195,13 @@ type diagnosis struct {
 	Providers  []ort.Provider  `json:"providers,omitempty"`
 	Ceiling    *report.Ceiling `json:"ceiling,omitempty"` // measured now
 	Missing    []remedy        `json:"missing"`
-	Fetches    string          `json:"-"` // the device with which ONNX Runtime can be got; empty: nothing helps
+	Fetches    string          `json:"-"` // the device with which ONNX Runtime is to be got; empty: nothing helps
 }
 
 // A remedy fixes something that is missing.
 type remedy struct {
 	What string `json:"what"`
 	Fix  string `json:"fix"`
-	// Installs: the remedy is to install ONNX Runtime.
-	Installs bool `json:"installs,omitempty"`
 }
 
 // diagnose looks for everything that runs need. Library is the file of ONNX Runtime; empty: the installed one. Device is one that
@@ -314,7 +282,9 @@ func (d *diagnosis) findLibrary(ctx context.Context, path, device string, peak b
 	d.Candidates = candidates
 	if err != nil {
 		d.miss("ONNX Runtime: "+strings.TrimSuffix(err.Error(), "\nRun: "+ort.Remedy), ort.Remedy+", or name a library with --ort-lib FILE")
-		d.Missing[len(d.Missing)-1].Installs = path == "" // an install does not bring a file that the user named
+		if path == "" && os.Getenv(ort.LibraryVariable) == "" { // a download does not bring a file that the user named
+			d.Fetches = "cpu"
+		}
 		return
 	}
 	d.Library, d.Version = library.Path, library.Version

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/mlperf-go/mlperf/configs"
@@ -33,7 +34,7 @@ type Kind string
 const (
 	Dataset Kind = "dataset"
 	Model   Kind = "model"
-	Runtime Kind = "runtime" // ONNX Runtime with a device, which is its name
+	Runtime Kind = "runtime" // ONNX Runtime with a device, which is its name; cpu: the plain one
 )
 
 // An Item is one data set, model or runtime.
@@ -60,7 +61,10 @@ type Item struct {
 // UsualDir is the folder for the item, unless another is wanted: one of its own below the data directory. That of a runtime is
 // one in which runs look for it.
 func (it Item) UsualDir() (string, error) {
-	if it.Kind == Runtime {
+	switch {
+	case it.Kind == Runtime && it.Name == "cpu":
+		return home.DataDir("onnxruntime", it.Version, it.Platform)
+	case it.Kind == Runtime:
 		return home.DataDir("onnxruntime", it.Version+"-"+it.Name, it.Platform)
 	}
 	return home.DataDir(string(it.Kind)+"s", it.Name)
@@ -118,21 +122,22 @@ type OpenImages struct {
 	Labels string `json:"labels"`         // annotation file to write
 }
 
-// Load returns the manifest that the program carries.
+// Load returns the manifest that the program carries, with the items for this platform.
 func Load() (*Manifest, error) {
 	m := &Manifest{}
 	if err := json.Unmarshal(configs.Downloads(), m); err != nil {
 		return nil, fmt.Errorf("reading configs/downloads.json: %w", err)
 	}
+	m.Items = slices.DeleteFunc(m.Items, func(it Item) bool { return it.Platform != "" && it.Platform != platform })
 	return m, nil
 }
 
 const platform = runtime.GOOS + "-" + runtime.GOARCH
 
-// Lookup returns the item of a name, for this platform; case, hyphens and underscores do not matter.
+// Lookup returns the item of a name; case, hyphens and underscores do not matter.
 func (m *Manifest) Lookup(kind Kind, name string) (Item, error) {
 	for _, it := range m.Items {
-		if it.Kind == kind && userinput.Same(it.Name, name) && (it.Platform == "" || it.Platform == platform) {
+		if it.Kind == kind && userinput.Same(it.Name, name) {
 			return it, nil
 		}
 	}
@@ -142,9 +147,9 @@ func (m *Manifest) Lookup(kind Kind, name string) (Item, error) {
 		what = "data set"
 	case Runtime:
 		if len(names) == 0 {
-			return Item{}, fmt.Errorf("there is no ready-made ONNX Runtime with %s for %s: name one with --ort-lib", name, platform)
+			return Item{}, fmt.Errorf("there is no ready-made ONNX Runtime for %s: name a library with --ort-lib", platform)
 		}
-		what = "device"
+		what = "device of the ready-made ONNX Runtime for " + platform
 	}
 	return Item{}, fmt.Errorf("unknown %s %q%s", what, name, userinput.Want(name, names, "one of "+strings.Join(names, ", ")))
 }
@@ -152,7 +157,7 @@ func (m *Manifest) Lookup(kind Kind, name string) (Item, error) {
 // Names lists the items of a kind.
 func (m *Manifest) Names(kind Kind) (names []string) {
 	for _, it := range m.Items {
-		if it.Kind == kind && (it.Platform == "" || it.Platform == platform) {
+		if it.Kind == kind {
 			names = append(names, it.Name)
 		}
 	}

@@ -16,7 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gofrs/flock"
 	"golang.org/x/sys/cpu"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
@@ -157,7 +156,7 @@ func (o optimized) commit() error {
 
 // lockFolder locks a folder for a moment. A file system without locks has none.
 func lockFolder(folder string) (release func()) {
-	lock := flock.New(folder, flock.SetFlag(os.O_RDONLY))
+	lock := fileio.FolderLock(folder, os.O_CREATE|os.O_RDWR)
 	soon, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_, _ = lock.TryLockContext(soon, time.Millisecond)

@@ -19,7 +19,7 @@ import (
 // minVersion is the oldest ONNX Runtime that the binding can use: it asks for version 24 of the C API.
 const minVersion = "1.24"
 
-// pinnedVersion is the version that scripts/install_onnxruntime.sh installs.
+// pinnedVersion is the version that scripts/install_onnxruntime.sh and mlperf doctor --fix install.
 const pinnedVersion = "1.24.3"
 
 // LibraryVariable names the environment variable that points to the library.
@@ -344,7 +344,7 @@ func (p place) files() []string {
 }
 
 // installDir returns the folder in our data directory that holds a version of the library for this platform.
-// scripts/install_onnxruntime.sh follows the same rule, and download.Item.UsualDir, whose versions end in "-" and a device.
+// scripts/install_onnxruntime.sh follows the same rule, and download.Item.UsualDir, whose versions with a device end in "-" and its name.
 func installDir(version string) (string, error) {
 	return home.DataDir("onnxruntime", version, runtime.GOOS+"-"+runtime.GOARCH)
 }

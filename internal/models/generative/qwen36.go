@@ -11,7 +11,7 @@ func qwen36() workload.Model {
 	return workload.Model{
 		Name:    "qwen3.6-27b",
 		Title:   "Qwen3.6-27B, edge-agentic",
-		Task:    "calls of functions (BFCL v4), a single turn each, and the turns of 20 recorded conversations of programmers",
+		Task:    "function calls (BFCL v4), a single turn each, and the turns of 20 recorded conversations of programmers",
 		Dataset: "bfcl",
 		BuiltIn: workload.Questions{Form: "qwen3.6-27b", Samples: 72},
 		Source:  "https://huggingface.co/Qwen/Qwen3.6-27B",

@@ -4,19 +4,14 @@ package outdir
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/gofrs/flock"
 
 	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/harness"
@@ -124,13 +119,12 @@ func New(name string) (string, error) {
 }
 
 // Lock makes a folder if need be and locks it until release is called: of two runs in one folder, the logs would be of
-// one and the results of the other. The folder itself is the lock file, so that nothing is left in it. A file system
-// without locks keeps no run out.
+// one and the results of the other. A file system without locks keeps no run out.
 func Lock(dir string) (release func(), err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("making the output folder: %w", err)
 	}
-	lock := lockOf(dir, os.O_CREATE|os.O_RDWR)
+	lock := fileio.FolderLock(dir, os.O_CREATE|os.O_RDWR)
 	soon, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond) // Locked may have it for a moment
 	defer cancel()
 	if got, err := lock.TryLockContext(soon, 20*time.Millisecond); !got && errors.Is(err, context.DeadlineExceeded) {
@@ -139,20 +133,9 @@ func Lock(dir string) (release func(), err error) {
 	return func() { _ = lock.Close() }, nil // the lock ends with the process too
 }
 
-// lockOf is the lock of a folder. Windows locks no folders: there it is a file of the user's temporary folder, opened with flags.
-func lockOf(dir string, flags int) *flock.Flock {
-	if runtime.GOOS != "windows" {
-		return flock.New(dir, flock.SetFlag(os.O_RDONLY))
-	}
-	if abs, err := filepath.Abs(dir); err == nil {
-		dir = strings.ToLower(abs)
-	}
-	return flock.New(filepath.Join(os.TempDir(), fmt.Sprintf("mlperf-%x.lock", sha256.Sum256([]byte(dir)))), flock.SetFlag(flags))
-}
-
 // Locked reports whether a run of this machine has the lock of a folder. A file system without locks does not tell.
 func Locked(dir string) bool {
-	lock := lockOf(dir, os.O_RDONLY)
+	lock := fileio.FolderLock(dir, os.O_RDONLY)
 	got, err := lock.TryRLock()
 	if got {
 		_ = lock.Close()
