@@ -115,6 +115,14 @@ func (g grpcServer) ModelMetadata(_ context.Context, q *pb.ModelMetadataRequest)
 	return protocol.ModelMetadataMessage(m.Metadata()), nil
 }
 
+func (g grpcServer) ModelConfig(_ context.Context, q *pb.ModelConfigRequest) (*pb.ModelConfigResponse, error) {
+	m, err := g.server.find(q.Name, q.Version)
+	if err != nil {
+		return nil, err
+	}
+	return protocol.ModelConfigMessage(configOf(m)), nil
+}
+
 func (g grpcServer) ModelStatistics(_ context.Context, q *pb.ModelStatisticsRequest) (*pb.ModelStatisticsResponse, error) {
 	m, err := g.server.find(q.Name, q.Version)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +64,10 @@ func TestGRPCMetadata(t *testing.T) {
 	}
 	if _, err := c.ModelMetadata(t.Context(), &pb.ModelMetadataRequest{Name: "m", Version: "4"}); grpcstatus.Code(err) != codes.NotFound || grpcstatus.Convert(err).Message() != `model "m" has no version "4"` {
 		t.Errorf("another version: %v", err)
+	}
+	config, err := c.ModelConfig(t.Context(), &pb.ModelConfigRequest{Name: "m"}) // perf_analyzer asks for it
+	if in := config.GetConfig().GetInput(); err != nil || len(in) != 1 || in[0].Name != "x" || in[0].DataType != pb.DataType_TYPE_FP32 || !slices.Equal(in[0].Dims, []int64{-1, 4}) {
+		t.Errorf("the configuration is %v, %v, want the input x FP32[-1 4]", config, err)
 	}
 	if stats, err := c.ModelStatistics(t.Context(), &pb.ModelStatisticsRequest{Name: "m"}); err != nil || stats.ModelStats[0].Name != "m" {
 		t.Errorf("statistics are %v, %v", stats, err)

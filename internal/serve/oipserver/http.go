@@ -70,11 +70,7 @@ func (s *Server) handler() http.Handler {
 			if err != nil {
 				return err
 			}
-			most := int64(0)
-			if b, ok := m.(BatchModel); ok {
-				most = b.MaxSamples()
-			}
-			return writeJSON(w, protocol.ConfigOf(m.Metadata(), most))
+			return writeJSON(w, configOf(m))
 		}))
 		mux.HandleFunc("POST "+path+"/infer", s.guarded(s.infer))
 	}

@@ -47,6 +47,15 @@ type BatchModel interface {
 	MaxSamples() int64
 }
 
+// configOf is Triton's configuration of a model.
+func configOf(m Model) *protocol.ModelConfig {
+	most := int64(0)
+	if b, ok := m.(BatchModel); ok {
+		most = b.MaxSamples()
+	}
+	return protocol.ConfigOf(m.Metadata(), most)
+}
+
 // A Job is a request under way. It is used by one goroutine.
 type Job interface {
 	// Place gives memory to an input.

@@ -203,6 +203,18 @@ func FromModelMetadataMessage(m *pb.ModelMetadataResponse) (*ModelMetadata, erro
 	return about, about.check()
 }
 
+// ModelConfigMessage is the configuration of a model over gRPC.
+func ModelConfigMessage(c *ModelConfig) *pb.ModelConfigResponse {
+	m := &pb.ModelConfig{Name: c.Name, Platform: c.Platform, MaxBatchSize: int32(c.MaxBatchSize)}
+	for _, p := range c.Input {
+		m.Input = append(m.Input, &pb.ModelInput{Name: p.Name, DataType: pb.DataType(pb.DataType_value[p.DataType]), Dims: p.Dims})
+	}
+	for _, p := range c.Output {
+		m.Output = append(m.Output, &pb.ModelOutput{Name: p.Name, DataType: pb.DataType(pb.DataType_value[p.DataType]), Dims: p.Dims})
+	}
+	return &pb.ModelConfigResponse{Config: m}
+}
+
 // StatisticsMessage has statistics over gRPC.
 func StatisticsMessage(s ModelStatistics) *pb.ModelStatistics {
 	sum := func(s Sum) *pb.StatisticDuration { return &pb.StatisticDuration{Count: s.Count, Ns: s.NS} }
