@@ -167,6 +167,10 @@ func exampleArgs(words []string) []string {
 	switch args[0] {
 	case "synth", "doctor", "quantize", "compare", "convert", "serve", "submission": // scripts of their own run the last four
 		return nil
+	case "report": // report.txtar makes the runs of clients
+		if slices.Contains(args, "--together") {
+			return nil
+		}
 	case "suite": // suite.txtar runs one
 		if args[1] == "run" {
 			return nil

@@ -144,12 +144,12 @@ func (f phase) checkLeft(t *testing.T, p *process, s syscall.Signal) {
 	}
 }
 
-// again runs the same command to its end. A killed command may have left a part of its summary, which is a result that only --force
+// again runs the same command to its end. A killed command may have left some of its logs, which are a result that only --force
 // replaces, too.
 func (f phase) again(t *testing.T, p *process) {
 	args := f.args
-	_, noSummary := os.Stat(filepath.Join(p.cmd.Dir, p.out, "mlperf_log_summary.txt"))
-	if (p.read("results.json") != "" || noSummary == nil) && p.read("find-peak.json") == "" {
+	logs, _ := filepath.Glob(filepath.Join(p.cmd.Dir, p.out, "mlperf_log_*"))
+	if (p.read("results.json") != "" || len(logs) > 0) && p.read("find-peak.json") == "" {
 		args += " --force"
 	}
 	next := p.next(t, args)

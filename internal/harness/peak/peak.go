@@ -39,6 +39,7 @@ const (
 	resolution  = 1.02 // the interval's ends, one by the other, at which the search is over
 	lowerBy     = 0.96 // of a load that was not confirmed, at least
 	leastJump   = 0.25 // of such a load, at most
+	below       = 0.97 // of its capacity a system with a queue keeps no bound
 	// mostHalvings is how often the interval between a confirmed load and one that failed at full length is halved.
 	mostHalvings = 3
 	// smallDelta is what a QPS that was not confirmed is lowered by where the rules want "a small delta" (inference_policies,
@@ -154,7 +155,6 @@ func (s Search) search(tried []report.PeakStep) (Trial, bool) {
 
 // jump is the load that follows one that was not confirmed: a little below what the system can do.
 func (s Search) jump(failed report.PeakStep) float64 {
-	const below = 0.97 // of its capacity a system with a queue keeps no bound
 	return min(s.capacity(failed)*below, failed.Load*lowerBy)
 }
 
@@ -201,7 +201,7 @@ func (s Search) halve(confirmed float64, tried []report.PeakStep) (Trial, bool) 
 	switch {
 	case halvings >= mostHalvings, math.IsInf(lowest, 1):
 		return Trial{}, false
-	case lowest <= confirmed*near && failures[lowest] < sureFailures:
+	case lowest <= confirmed*near/below && failures[lowest] < sureFailures:
 		return Trial{lowest, true}, true
 	}
 	return Trial{math.Sqrt(confirmed * limit), true}, limit > confirmed*near
