@@ -225,7 +225,7 @@ func (o *buildFlags) defineTexts(f *pflag.FlagSet) {
 	f.StringVar(&o.description, "description", "", "description of the system, from mlperf system (default: of this machine)")
 	f.StringVar(&o.Name, "name", "", "open: your name of the model")
 	f.StringVar(&o.Implementation, "implementation", "mlperf", "name for the code of the benchmark")
-	f.StringArrayVar(&o.measurements, "measurement", nil, "FIELD=VALUE, a field of measurements.json (repeatable)")
+	f.StringArrayVar(&o.measurements, "measurement", nil, "[MODEL/]FIELD=VALUE, a field of measurements.json, of one benchmark or all (repeatable)")
 	f.StringVar(&o.Calibration, "calibration", "", "file for documentation/calibration.md (default: the facts that are known)")
 	f.StringVar(&o.ModelSource, "model-source", "", "where model files of unknown source come from, for the README of their results")
 	f.StringVar(&o.Source, "source", "", "folder with the code (default: a README that says which program it was)")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -34,7 +35,7 @@ type Request struct {
 	Model          string            // of logs of other LoadGens, which do not name it; may be empty
 	Name           string            // of the model in the open division; empty: as the round calls it
 	Implementation string            // name for the code; empty: mlperf
-	Measurements   map[string]string // fields of measurements.json
+	Measurements   map[string]string // fields of measurements.json, as FIELD of all results or MODEL/FIELD of one benchmark
 	Calibration    string            // file for calibration.md; empty: made from the runs
 	// where model files of unknown source come from, for the README of their results; empty: they are refused, except in open
 	ModelSource string
@@ -175,8 +176,12 @@ func (b *builder) check() (err error) {
 	}
 	known := checker.FieldNames(checker.MeasurementFields())
 	for name := range b.Measurements {
-		if !slices.Contains(known, name) {
-			return userinput.Errorf("measurement", "unknown field %q: must be one of %s", name, strings.Join(known, ", "))
+		model, field := path.Split(name)
+		if !slices.Contains(known, field) {
+			return userinput.Errorf("measurement", "unknown field %q: must be one of %s", field, strings.Join(known, ", "))
+		}
+		if model != "" && b.official(strings.TrimSuffix(model, "/")) == "" {
+			return userinput.Errorf("measurement", "%s: rules %s have no such benchmark: must be MODEL/FIELD, or FIELD for all", name, b.Rules)
 		}
 	}
 	for name, file := range map[string]string{"readme": b.Readme, "deviations": b.Deviations} {

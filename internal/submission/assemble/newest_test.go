@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -165,12 +166,25 @@ func TestTreeOfNewestPasses(t *testing.T) {
 
 	q := served(t) // with gpt-oss-120b
 	q.Runs = append(q.Runs, datacenter)
+	q.Measurements = maps.Clone(allMeasured)
+	delete(q.Measurements, "starting_weights_filename")
+	for model, weights := range map[string]string{"e2e-rag-db": "e5-base-v2", "e2e-rag-qna": "gpt-oss-120b, gpt-oss-20b", "wan-2.2-t2v-a14b": "Wan2.2", "qwen3-vl-235b-a22b": "Qwen3-VL"} {
+		q.Measurements[model+"/starting_weights_filename"] = weights
+	}
 	if *keepTree != "" {
 		q.Tree = *keepTree
 	}
 	_, err := Build(t.Context(), q)
 	ok(t, err)
-	q.Runs, q.System, q.Description, q.Add = []string{edge}, "phone1", complete(t, "closed", "edge"), true
+	for path, want := range map[string]string{
+		"gpt-oss-120b/Server": "https://huggingface.co/openai/gpt-oss-120b", // of the catalogue
+		"e2e-rag-db/Offline":  "e5-base-v2", "wan-2.2-t2v-a14b/SingleStream": "Wan2.2",
+	} {
+		if text := read(t, q.Tree, home, "results/board1", path, "measurements.json"); !strings.Contains(text, `"starting_weights_filename": "`+want+`"`) {
+			t.Errorf("%s: %s, want the starting weights %s", path, text, want)
+		}
+	}
+	q.Runs, q.System, q.Description, q.Add, q.Measurements = []string{edge}, "phone1", complete(t, "closed", "edge"), true, allMeasured
 	built, err := Build(t.Context(), q)
 	ok(t, err)
 	if !built.Check.Passes {

@@ -9,7 +9,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/config/limitation"
 	"github.com/mlperf-go/mlperf/internal/fileio"
+	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/submission/checker"
 )
 
@@ -32,6 +34,10 @@ func (r *result) measurements(division string) map[string]string {
 	run := r.performance.results
 	if run == nil {
 		return values
+	}
+	servers := slices.ContainsFunc(run.Limitations, func(l limitation.Limitation) bool { return l.ID == limitation.ServersModel })
+	if m, err := models.LookupAny(run.Model); err == nil && servers && division != "open" && !strings.Contains(m.Source, " ") {
+		values["starting_weights_filename"] = m.Source // which closed asks for; with a remark it may be that of an export
 	}
 	for _, line := range slices.Backward(run.Input.Binding) { // the first line counts
 		if m := inputType.FindStringSubmatch(line); m != nil {

@@ -56,6 +56,7 @@ func TestWrongRequests(t *testing.T) {
 		"no system":            {"system", func(q *Request) { q.System = "" }},
 		"a hidden folder":      {"implementation", func(q *Request) { q.Implementation = ".x" }},
 		"an unknown field":     {"measurement", func(q *Request) { q.Measurements = map[string]string{"weights": "x"} }},
+		"a field of no model":  {"measurement", func(q *Request) { q.Measurements = map[string]string{"alexnet/retraining": "no"} }},
 		"a name in closed":     {"name", func(q *Request) { q.Name = "mine" }},
 		"a network of closed":  {"network", func(q *Request) { q.Network = q.Calibration }},
 		"no tree to add to":    {"add", func(q *Request) { q.Add = true }},
@@ -229,6 +230,9 @@ func TestRunsOfOtherModelsAreLeftOut(t *testing.T) {
 			if !testenv.Names(err, want) {
 				t.Errorf("a folder of %s alone: error %v, want %q", model, err, want)
 			}
+		}
+		if lines := userinput.ErrorLines(err); !strings.HasPrefix(lines[len(lines)-1], "no runs in ") {
+			t.Errorf("the last line is %q, want the error behind the runs that were left out", lines[len(lines)-1])
 		}
 	}
 }

@@ -70,10 +70,11 @@ func (b *builder) results(ctx context.Context) ([]*result, error) {
 	}
 	slices.Sort(b.built.LeftOut)
 	if err != nil {
+		var lines []error
 		for _, run := range b.built.LeftOut { // which may be the missing ones
-			err = errors.Join(err, errors.New("left out: "+run))
+			lines = append(lines, errors.New("left out: "+run))
 		}
-		return nil, err
+		return nil, errors.Join(append(lines, err)...) // the error is the last that is read
 	}
 	return slices.SortedFunc(maps.Values(list), func(x, y *result) int { return cmp.Compare(x.name(), y.name()) }), nil
 }

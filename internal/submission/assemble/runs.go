@@ -165,6 +165,15 @@ func (r *run) isInteractive(limits map[string]rounds.TokenLimits) bool {
 	return has && most != limits["Server"] && errTTFT == nil && errTPOT == nil && ttft <= uint64(most.TTFT) && tpot <= uint64(most.TPOT)
 }
 
+// official returns the round's name for a model by any of its names; empty: the round does not have it.
+func (b *builder) official(name string) string {
+	names := []string{name}
+	if m, err := models.LookupAny(name); err == nil {
+		names = append(append(names, m.Name), m.Rules.Listed()...)
+	}
+	return b.round.Benchmark(names...)
+}
+
 // An otherModelError is the error of a run whose results name a model that the tree cannot have.
 type otherModelError struct{ error }
 
@@ -177,14 +186,10 @@ func (b *builder) benchmark(r *run) (string, error) {
 	if name == "" || name == report.NotKnown {
 		return "", userinput.Errorf("model", "%s: logs of LoadGen do not name the model", r.folder)
 	}
-	names := []string{name}
-	if m, err := models.Lookup(name); err == nil {
-		if !m.Rules.In(b.round.Version) {
-			return "", otherModelError{fmt.Errorf("%s: rules %s have no benchmark %q", r.folder, b.Rules, name)}
-		}
-		names = append(append(names, m.Name), m.Rules.Listed()...)
+	if m, err := models.Lookup(name); err == nil && !m.Rules.In(b.round.Version) {
+		return "", otherModelError{fmt.Errorf("%s: rules %s have no benchmark %q", r.folder, b.Rules, name)}
 	}
-	official := b.round.Benchmark(names...)
+	official := b.official(name)
 	var err error
 	switch {
 	case official == "":

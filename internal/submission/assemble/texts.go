@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"math/big"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -41,11 +42,26 @@ func (b *builder) describe(r *result) error {
 		return err
 	}
 	values := r.measurements(b.Division)
-	maps.Copy(values, b.Measurements)
+	maps.Copy(values, b.given(r))
 	if r.summary == nil { // other clients have no user.conf
 		err = b.write(folder+"/user.conf", conf)
 	}
 	return errors.Join(err, b.writeJSON(folder+"/"+name, values), b.write(folder+"/README.md", []byte(readme)))
+}
+
+// given are the fields of measurements.json that the request has for a result: those of its benchmark win over those of all.
+func (b *builder) given(r *result) map[string]string {
+	all, own := map[string]string{}, map[string]string{}
+	for name, value := range b.Measurements {
+		switch model, field := path.Split(name); {
+		case model == "":
+			all[field] = value
+		case b.official(strings.TrimSuffix(model, "/")) == r.benchmark:
+			own[field] = value
+		}
+	}
+	maps.Copy(all, own)
+	return all
 }
 
 func (b *builder) writeJSON(path string, values map[string]string) error {
@@ -289,7 +305,7 @@ func (b *builder) deviations(ctx context.Context, results []*result) error {
 				cmp.Or(run.Input.Precision, report.NotKnown))
 		}
 		fmt.Fprintf(&w, "- Retraining: %s\n- %s\n",
-			cmp.Or(b.Measurements["retraining"], checker.Placeholder("no, yes, or restricted retraining, with the data and the steps")),
+			cmp.Or(b.given(r)["retraining"], checker.Placeholder("no, yes, or restricted retraining, with the data and the steps")),
 			checker.Placeholder("how model, weights, data, pre-processing and accuracy differ from closed"))
 	}
 	return b.write(path, []byte(w.String()))

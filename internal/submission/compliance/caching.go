@@ -72,7 +72,7 @@ func (r *runner) audit(ctx context.Context) (*Verdict, error) {
 		{referencePhase, r.folder(referencePhase), "performance_issue_unique = 1"},
 		{cachingPhase, r.folder(test04), fmt.Sprintf("performance_issue_same = 1\n*.*.performance_issue_same_index = %d", sampleIndex)},
 	}
-	files := map[string]string{} // of the folder, by the file they are copied from
+	files, kept := map[string]string{}, true // of the folder, by the file they are copied from
 	for _, p := range phases {
 		run := func() error { return r.run(ctx, r.countDriven(), p.folder, cachingConf(r.model, p.setting, samples)) }
 		err := run()
@@ -84,6 +84,7 @@ func (r *runner) audit(ctx context.Context) (*Verdict, error) {
 		if err != nil {
 			return nil, err
 		}
+		kept = kept && r.kept
 		summary, err := endpoints.ReadSummary(endpoints.PathOf(p.folder, endpoints.SummaryFile))
 		if err != nil {
 			return nil, err
@@ -96,6 +97,7 @@ func (r *runner) audit(ctx context.Context) (*Verdict, error) {
 			files[p.name+"/"+name] = endpoints.PathOf(p.folder, name)
 		}
 	}
+	r.kept = kept
 	v, err := VerifyCaching(endpoints.PathOf(phases[0].folder, endpoints.SummaryFile), endpoints.PathOf(phases[1].folder, endpoints.SummaryFile),
 		samples, cachingThreshold(s))
 	if err != nil {

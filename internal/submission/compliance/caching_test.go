@@ -138,3 +138,30 @@ func TestAuditOnAServer(t *testing.T) {
 		t.Errorf("Server: %v", err)
 	}
 }
+
+// The 20 requests of a stream are too few for LoadGen's verdict, but not for that of the audit: a finished audit is not made again.
+func TestFinishedAuditIsKept(t *testing.T) {
+	server := httptest.NewServer(tokenserver.New(tokenserver.Options{}))
+	defer server.Close()
+	t.Setenv("MLPERF_CACHE_DIR", t.TempDir())
+	q := Request{Test: "TEST04", Keep: true, Request: run.Request{
+		Program: "mlperf test", Model: "gpt-oss-120b", Scenario: "single-stream", Rules: "v6.1", Output: t.TempDir(), Force: true,
+		Engine: engine.Config{Name: engine.OpenAI, Remote: engine.Remote{Endpoints: []string{server.URL}, Metrics: []string{engine.MetricsOff}}},
+	}}
+	audit := func(want bool) {
+		t.Helper()
+		s := &Stage{Part: "TEST04", Request: q}
+		if err := s.run(t.Context(), quiet{}); err != nil {
+			t.Fatal(err)
+		}
+		if !s.Passed || s.Kept != want {
+			t.Errorf("%s, kept %v, want %v", s.Outcome, s.Kept, want)
+		}
+	}
+	audit(false)
+	audit(true)
+	if err := os.RemoveAll(filepath.Join(q.Output, "runs", "reference")); err != nil {
+		t.Fatal(err)
+	}
+	audit(false)
+}

@@ -31,7 +31,7 @@ type Request struct {
 	Test string
 	// Performance and Accuracy are folders of runs of the result; empty: they are made.
 	Performance, Accuracy string
-	// Keep leaves a run that is in its folder already if it is VALID and was of the same settings, model, data and program.
+	// Keep leaves a run that is in its folder already if it is VALID, or of an audit, and was of the same settings, model, data and program.
 	Keep bool
 	// CustomData is the folder of TEST03's data; empty: they are made from the official ones.
 	CustomData string
@@ -46,7 +46,7 @@ type runner struct {
 	scenario loadgen.Scenario
 	observer run.Observer
 	dataset  string   // of the last run
-	kept     bool     // the last run was in its folder already
+	kept     bool     // the last run was in its folder already, or all of an audit were
 	made     []string // folders of runs: a second try replaces the first
 }
 
@@ -312,7 +312,8 @@ func (r *runner) run(ctx context.Context, q run.Request, dir, conf string) error
 	}
 	r.dataset = prepared.DatasetDir()
 	earlier := run.Earlier(dir, prepared.Fingerprint.String())
-	if r.kept = r.Keep && earlier != nil && earlier.Valid(); r.kept {
+	ended := earlier != nil && (earlier.Valid() || r.asksServers()) // the audit has a verdict of its own: its 20 streams are too few for LoadGen's
+	if r.kept = r.Keep && ended; r.kept {
 		return prepared.Close()
 	}
 	r.observer.Note("run for " + cmp.Or(r.Test, "the result") + ": logs and results go to " + dir)
