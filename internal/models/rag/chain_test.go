@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -11,7 +12,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -102,15 +105,49 @@ type scripted struct {
 	mu      sync.Mutex
 	replies []string
 	bodies  [][]byte
+	open    atomic.Int64    // connections
 	status  func(n int) int // of the nth request; nil: 200
 }
 
 func newScripted(t *testing.T, replies ...string) *scripted {
 	t.Helper()
 	s := &scripted{replies: replies}
-	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			s.open.Add(1)
+		case http.StateClosed:
+			s.open.Add(-1)
+		}
+	}
+	s.Start()
 	t.Cleanup(s.Close)
 	return s
+}
+
+// Connections to a grader or a judge are closed with what they are for, also after an error.
+func TestServersAreClosed(t *testing.T) {
+	left := func(s *scripted, what string) {
+		t.Helper()
+		for range 100 { // the server hears of it later; an idle connection would end by itself after 4 s
+			if s.open.Load() == 0 {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		t.Errorf("%s: %d connections are open", what, s.open.Load())
+	}
+	dir := t.TempDir()
+	testenv.Tree(t, dir, map[string]string{"frames_dataset.tsv": "\tPrompt\tAnswer\twiki_links\n0\tWho?\tKing\t[]\n"})
+	s := newScripted(t)
+	if _, err := openQuestions(workload.Setup{DatasetDir: dir, Options: map[string]string{graderEndpoint: s.URL}}); err == nil || !strings.Contains(err.Error(), modelOption) {
+		t.Errorf("without networks of retrieval: %v", err)
+	}
+	left(s, "grader")
+	judge, err := openJudge(t.Context(), workload.Scoring{Options: map[string]string{judgeEndpoint: s.URL}})
+	testenv.Must(t, err, judge.close())
+	left(s, "judge")
 }
 
 func (s *scripted) serve(w http.ResponseWriter, r *http.Request) {
@@ -148,9 +185,9 @@ func (s *scripted) ask(t *testing.T) workload.Ask {
 	t.Helper()
 	e, err := openai.New(openai.Config{URLs: []string{s.URL}})
 	testenv.Must(t, err)
-	ask, err := openEngine(t.Context(), e)
+	opened, err := openEngine(t.Context(), e)
 	testenv.Must(t, err)
-	return ask
+	return opened.ask
 }
 
 // ordered is JSON without white space, in its order.

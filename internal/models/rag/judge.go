@@ -74,25 +74,25 @@ func scoreAnswers(ctx context.Context, log accuracy.Input, s workload.Scoring) (
 		}
 		judged = append(judged, accuracy.Judged{Index: index, Answer: a.Answer.Answer, Found: a.Retrieval.Found, Wanted: list[index].Links})
 	}
-	ask, err := openJudge(ctx, s)
+	judge, err := openJudge(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	if err := judgeAll(ctx, ask, s, list, judged); err != nil {
+	if err := errors.Join(judgeAll(ctx, judge.ask, s, list, judged), judge.close()); err != nil {
 		return nil, err
 	}
 	return accuracy.ScoreJudged(judged, c)
 }
 
 // openJudge connects to the judge.
-func openJudge(ctx context.Context, s workload.Scoring) (workload.Ask, error) {
+func openJudge(ctx context.Context, s workload.Scoring) (server, error) {
 	url := s.Options[judgeEndpoint]
 	switch {
 	case url != "":
-		ask, err := openServer(ctx, url, s.Options[judgeModel])
-		return ask, userinput.Wrap(judgeEndpoint, err)
+		judge, err := openServer(ctx, url, s.Options[judgeModel])
+		return judge, userinput.Wrap(judgeEndpoint, err)
 	case s.Servers == nil:
-		return nil, userinput.Missing(judgeEndpoint, "a model at a server judges the answers, as http://host:8000")
+		return server{}, userinput.Missing(judgeEndpoint, "a model at a server judges the answers, as http://host:8000")
 	}
 	return openEngine(ctx, s.Servers)
 }

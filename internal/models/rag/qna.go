@@ -2,6 +2,7 @@ package rag
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -88,7 +89,7 @@ func judgeOptions() []workload.Option {
 const recordedFile = "logs_result.json"
 
 // openQuestions opens the questions for servers of chats.
-func openQuestions(s workload.Setup) (*workload.Workload, error) {
+func openQuestions(s workload.Setup) (opened *workload.Workload, err error) {
 	list, err := frames.ReadQuestions(s.DatasetDir)
 	if err != nil {
 		return nil, err
@@ -108,6 +109,11 @@ func openQuestions(s workload.Setup) (*workload.Workload, error) {
 		if q.grader, err = openServer(context.Background(), url, q.graderModel); err != nil {
 			return nil, userinput.Wrap(graderEndpoint, err)
 		}
+		defer func() {
+			if err != nil {
+				err = errors.Join(err, q.grader.close())
+			}
+		}()
 		notes = append(notes, "the grader is at "+url)
 	}
 	note, err := q.openRecorded(s)
@@ -123,6 +129,9 @@ func openQuestions(s workload.Setup) (*workload.Workload, error) {
 	}
 	q.retriever, q.replays = database, !s.Scored
 	w := &workload.Workload{Samples: len(list), Prompts: q, Alike: len(list), Notes: notes, Answers: q.limitations, Close: database.Close}
+	if q.grader.close != nil {
+		w.Close = func() error { return errors.Join(database.Close(), q.grader.close()) }
+	}
 	if s.Scored {
 		q.log = &callLog{}
 		w.Log = &workload.Log{Name: LogFile, Write: func(w io.Writer) error { return q.log.write(w, clock.Now()) }}
@@ -136,7 +145,7 @@ type questions struct {
 	prompts   []backend.Prompt // what they ask, for their number and content
 	retriever Retriever
 
-	grader      workload.Ask // nil: the servers of the test
+	grader      server // of its own; else the servers of the test
 	graderModel string
 	recorded    map[replyKey]string // nil: the chain goes on with the replies of the servers
 	log         *callLog            // nil: none is kept
@@ -236,8 +245,8 @@ func (q *questions) Answer(ctx context.Context, index int, ask workload.Ask) ([]
 		recorded := q.recorded[replyKey{index, made.component, made.round}]
 		send := ask
 		if made.component == grader {
-			if made.prompt.Model = q.graderModel; q.grader != nil {
-				send = q.grader
+			if made.prompt.Model = q.graderModel; q.grader.ask != nil {
+				send = q.grader.ask
 			}
 		}
 		began := clock.Now()

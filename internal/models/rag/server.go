@@ -2,6 +2,7 @@ package rag
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 
@@ -14,27 +15,39 @@ import (
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
-// openServer connects to a server of the grader or of the judge, and returns what asks it. Its requests are not in the figures of the test's
-// servers. The key is that of the environment.
-func openServer(ctx context.Context, url, model string) (workload.Ask, error) {
-	e, err := openai.New(openai.Config{URLs: []string{url}, TokenEnv: credentials.Variables(), Model: model, Route: openai.Chat, Warm: 1})
-	if err != nil {
-		return nil, err
-	}
-	return openEngine(ctx, e)
+// A server answers chats until it is closed.
+type server struct {
+	ask   workload.Ask // nil: there is none
+	close func() error
 }
 
-// openEngine opens what asks servers of chats.
-func openEngine(ctx context.Context, e backend.Engine) (workload.Ask, error) {
+// openServer connects to a server of the grader or of the judge. Its requests are not in the figures of the test's
+// servers. The key is that of the environment.
+func openServer(ctx context.Context, url, model string) (server, error) {
+	e, err := openai.New(openai.Config{URLs: []string{url}, TokenEnv: credentials.Variables(), Model: model, Route: openai.Chat, Warm: 1})
+	if err != nil {
+		return server{}, err
+	}
+	s, err := openEngine(ctx, e)
+	if err != nil {
+		return server{}, errors.Join(err, e.Close())
+	}
+	session := s.close
+	s.close = func() error { return errors.Join(session(), e.Close()) }
+	return s, nil
+}
+
+// openEngine opens what asks servers of chats. The engine stays the caller's.
+func openEngine(ctx context.Context, e backend.Engine) (server, error) {
 	s, err := e.Open(ctx, backend.Options{Texts: (*questions)(nil).Texts()})
 	if err != nil {
-		return nil, err
+		return server{}, err
 	}
-	return func(ctx context.Context, p *backend.Prompt) (backend.Answer, error) {
+	return server{func(ctx context.Context, p *backend.Prompt) (backend.Answer, error) {
 		var got lastAnswer
 		err := s.(backend.Generator).Generate(ctx, p, &got)
 		return got.Answer, err
-	}, nil
+	}, s.Close}, nil
 }
 
 // lastAnswer is a sink that keeps the answer.
