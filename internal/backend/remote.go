@@ -2,6 +2,8 @@ package backend
 
 import (
 	"context"
+	"errors"
+	"net"
 	"slices"
 	"time"
 )
@@ -21,6 +23,15 @@ type Loss interface {
 	error
 	// Survivors is how many servers go on answering.
 	Survivors() int
+}
+
+// ErrUnreachable marks the error of a request to which no server could be connected.
+var ErrUnreachable = errors.New("the server cannot be reached")
+
+// Dialer connects to servers. It notices in half a minute when the machine of a server that owes an answer is gone: the system of a busy
+// server answers the probes.
+func Dialer() *net.Dialer {
+	return &net.Dialer{Timeout: 10 * time.Second, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}}
 }
 
 // An Account counts what went to servers, and what they did.

@@ -1,6 +1,8 @@
 package harness
 
 import (
+	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +20,7 @@ type dispatcher struct {
 	limit     int64 // 0: none
 	underway  atomic.Int64
 	inARow    atomic.Int64   // failures since the last answer
+	failing   atomic.Int64   // when the first of them was, in Unix ns; 0: there is none
 	traces    *traces        // nil: none are kept
 	handover  *backend.Times // from IssueQuery to the predictor, of samples that did not wait for others
 }
@@ -79,9 +82,13 @@ func (s *sut) dispatcher() (*dispatcher, bool) {
 	return d, ok
 }
 
-// mostFailures is how many samples may fail one after the other before the test ends: the
-// servers are gone.
-const mostFailures = 100
+// The servers are gone, and the test ends, after mostFailures samples that failed one after the other, or if samples have failed for
+// mostAbsence without an answer and no server can be reached: at low rates, or with a long wait for each connection, so many failures
+// take minutes.
+const (
+	mostFailures = 100
+	mostAbsence  = 10 * time.Second
+)
 
 // answer answers a sample, if need be with an error. Unlike an error of an engine on this machine, one
 // of a server fails its sample only.
@@ -94,14 +101,18 @@ func (d *dispatcher) answer(t task) {
 	}
 	if err == nil {
 		d.inARow.Store(0)
+		d.failing.Store(0)
 		d.sut.workers[0].samples.Add(1)
 		return
 	}
 	if !a.done {
 		d.sut.to.fail(t, err)
 	}
-	if d.inARow.Add(1) == mostFailures {
-		d.sut.fail(err)
+	failures, now := d.inARow.Add(1), clock.Now().UnixNano()
+	d.failing.CompareAndSwap(0, now)
+	first := d.failing.Load()
+	if failures == mostFailures || errors.Is(err, backend.ErrUnreachable) && first > 0 && now-first >= int64(mostAbsence) {
+		d.sut.fail(fmt.Errorf("the servers have not answered the last %d requests: %w", failures, err))
 	}
 }
 

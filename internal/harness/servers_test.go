@@ -267,6 +267,42 @@ func TestDeadServerEndsTheRun(t *testing.T) {
 	})
 }
 
+// A server that is lost ends a run soon, also where requests are rare.
+func TestLostServerEndsTheRun(t *testing.T) {
+	for _, s := range []loadgen.Scenario{loadgen.Server, loadgen.SingleStream} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			lost := func() bool { return time.Since(began) > 8*time.Second }
+			server := tokenserver.New(tokenserver.Options{Prefill: known, PerToken: known / 7, Tokens: 21, Fault: func(int) tokenserver.Fault {
+				if lost() {
+					return tokenserver.Break
+				}
+				return tokenserver.None
+			}})
+			network := tokentest.Serve(t, server)
+			cfg := tokenConfig(t, server, s, func(c *openai.Config) {
+				c.Dial = func(ctx context.Context, n, a string) (net.Conn, error) {
+					if lost() {
+						time.Sleep(3 * time.Second) // as long as Linux asks for the address of a host in its network
+						return nil, &net.OpError{Op: "dial", Err: errors.New("no route to host")}
+					}
+					return network.Dial(ctx, n, a)
+				}
+			})
+			cfg.Settings.MinDuration, cfg.Settings.ServerTargetQPS = 10*time.Minute, 0.5
+			r, err := measure(t.Context(), cfg)
+			took := time.Since(began) - 8*time.Second
+			if !errors.Is(err, errFailed) || !testenv.Tells(err.Error(), "have not answered … no connection … http://server … no route to host") || took > 20*time.Second {
+				t.Errorf("%v: %v, %v after the server was lost", s, err, took)
+			}
+			if r == nil || r.Result != report.Invalid || r.Performance == nil || r.Performance.Samples == 0 {
+				t.Errorf("%v: %+v, want what was finished", s, r)
+			}
+			time.Sleep(3 * time.Second) // for the last dial
+		})
+	}
+}
+
 func TestRestartedServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -26,6 +27,11 @@ type failure struct {
 
 func (f *failure) Error() string { return f.kind + ": " + f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
+
+// Is makes a request without a connection one whose server cannot be reached.
+func (f *failure) Is(target error) bool {
+	return target == backend.ErrUnreachable && f.kind == kindConnect
+}
 
 // The kinds; those of a status are "status 429".
 const (

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/credentials"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
@@ -72,7 +72,7 @@ func openServers(c Config) (*servers, error) {
 	}
 	dial := c.Dial
 	if dial == nil {
-		dial = (&net.Dialer{Timeout: connectTimeout, KeepAlive: 15 * time.Second}).DialContext
+		dial = backend.Dialer().DialContext
 	}
 	s.client = &http.Client{CheckRedirect: s.redirect, Transport: &http.Transport{
 		Proxy: http.ProxyFromEnvironment, DialContext: dial, TLSClientConfig: config, TLSHandshakeTimeout: connectTimeout,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -340,6 +341,12 @@ func TestFailedCalls(t *testing.T) {
 	cancel()
 	well := func(context.Context, *backend.Prompt) (backend.Answer, error) {
 		return backend.Answer{Text: []byte("{}")}, nil
+	}
+	absent := func(context.Context, *backend.Prompt) (backend.Answer, error) {
+		return backend.Answer{}, fmt.Errorf("no connection: %w", backend.ErrUnreachable)
+	}
+	if _, _, err := q.Answer(t.Context(), 0, absent); !errors.Is(err, backend.ErrUnreachable) {
+		t.Errorf("without a server the chain goes on: %v", err)
 	}
 	for _, ask := range []workload.Ask{failing, well} {
 		if _, _, err := q.Answer(ctx, 0, ask); err == nil || err.Error() == "" {

@@ -255,7 +255,7 @@ func (q *questions) Answer(ctx context.Context, index int, ask workload.Ask) ([]
 		q.calls.Add(1)
 		if err != nil {
 			q.failed.Add(1)
-			return "", q.recorded != nil, err // a call that fails makes another test
+			return "", q.recorded != nil || errors.Is(err, backend.ErrUnreachable), err // a call that fails makes another test, and without a server the test is to end
 		}
 		if made.component == answerer {
 			tokens = a.Tokens

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net"
 	"sync"
+
+	"github.com/mlperf-go/mlperf/internal/backend"
 )
 
 // A conn counts the bytes of a connection to a server.
@@ -16,7 +18,7 @@ type conn struct {
 
 // dial connects to the server.
 func (s *server) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	c, err := (&net.Dialer{}).DialContext(ctx, s.network, s.address)
+	c, err := backend.Dialer().DialContext(ctx, s.network, s.address)
 	if err != nil {
 		return nil, err
 	}
