@@ -138,7 +138,6 @@ func (m Maker) Reference(ctx context.Context, model workload.Model) (float64, er
 	if score, ok := manifest.Scores[name]; ok {
 		return score, nil
 	}
-	m.Observer.Phase("measuring the reference accuracy of " + model.Name)
 	score, err := m.measure(ctx, model, path, dir)
 	if err != nil {
 		return 0, fmt.Errorf("measuring the reference accuracy of %s: %w", model.Name, err)
@@ -180,10 +179,20 @@ func (m Maker) measure(ctx context.Context, model workload.Model, path, dataset 
 		Options:    recipe.Reference,
 		CacheDir:   filepath.Join(m.Dir, "samples"),
 		OutputDir:  out,
-		Observer:   m.Observer,
+		Observer:   measuring{m.Observer, "measuring the reference accuracy of " + model.Name},
 	})
 	if err != nil {
 		return 0, err
 	}
 	return test.Score()
 }
+
+// A measuring observer names what a test is made for with each of its phases. Its notes are those of the run that asks for the score.
+type measuring struct {
+	harness.Observer
+	what string
+}
+
+func (m measuring) Phase(name string) { m.Observer.Phase(m.what + ": " + name) }
+
+func (measuring) Note(string) {}
