@@ -44,6 +44,9 @@ type Texts struct {
 	// ServerSampling says that requests have no temperature: the server draws tokens at its own.
 	ServerSampling bool
 	Videos         bool // answers are videos, or their paths
+	// Pictured has messages with pictures, whose Content is their text alone. A server that counts as many tokens without the pictures has a
+	// model that ignores them. nil: none have pictures.
+	Pictured []Message
 
 	// Tokenize is the model's tokenizer; nil: there is none here. It may be called from several goroutines at once.
 	Tokenize func(text []byte) ([]int32, error)

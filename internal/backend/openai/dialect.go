@@ -67,6 +67,39 @@ func (s *session) probe(ctx context.Context) (notes []string, err error) {
 	return nil, fmt.Errorf("%s takes no prompts: %w", url, refused)
 }
 
+// checkPictures fails if a server counts as many tokens in a prompt with pictures as in its text alone: models of texts ignore pictures
+// silently. A server that does not count, or refuses one of the requests, is not judged here.
+func (s *session) checkPictures(ctx context.Context) error {
+	if s.texts.Pictured == nil {
+		return nil
+	}
+	texts := slices.Clone(s.texts.Pictured)
+	for i := range texts {
+		texts[i].Raw = nil
+	}
+	all, usage := s.servers.list, s.dialect.usage
+	defer func() { s.servers.list, s.dialect.usage = all, usage }()
+	s.dialect.usage = true // the official requests do not ask for it
+	for _, at := range all {
+		s.servers.list = []*server{at}
+		var with, without counted
+		if s.Generate(ctx, &backend.Prompt{Messages: s.texts.Pictured, MaxTokens: 2}, &with) != nil ||
+			s.Generate(ctx, &backend.Prompt{Messages: texts, MaxTokens: 2}, &without) != nil {
+			continue
+		}
+		if with > 0 && with == without {
+			return fmt.Errorf("%s, model %s: %d tokens in a prompt with a picture, as many as without it: the model ignores pictures, it must take them", at.url, s.quote(s.model), with)
+		}
+	}
+	return ctx.Err()
+}
+
+// counted is a sink for the number of tokens of a prompt.
+type counted int64
+
+func (*counted) First([]byte, []int32)   {}
+func (c *counted) Done(a backend.Answer) { *c = counted(a.Prompt) }
+
 // refusals are the statuses by which servers say that they do not know a route or a field.
 var refusals = []int{http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}
 

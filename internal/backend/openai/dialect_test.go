@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mlperf-go/mlperf/internal/backend"
+	"github.com/mlperf-go/mlperf/internal/testenv"
 )
 
 func TestRequestHasWhatTheServerUnderstands(t *testing.T) {
@@ -66,6 +67,39 @@ func TestTemperatureIsRefused(t *testing.T) {
 		}
 		if got := g.Info().Facts["temperature"]; got != "the server's" || !strings.Contains(strings.Join(notes, "\n"), "takes no temperature") {
 			t.Errorf("temperature is %s, notes %q", got, notes)
+		}
+	}
+}
+
+// A model of texts that ignores pictures is noticed by the number of tokens, if the server tells it.
+func TestIgnoredPictures(t *testing.T) {
+	for name, c := range map[string]struct {
+		with, without, want string
+	}{
+		"ignored":      {`,"usage":{"prompt_tokens":9,"completion_tokens":1}`, `,"usage":{"prompt_tokens":9,"completion_tokens":1}`, "9 tokens in a prompt with a picture"},
+		"taken":        {`,"usage":{"prompt_tokens":73,"completion_tokens":1}`, `,"usage":{"prompt_tokens":9,"completion_tokens":1}`, ""},
+		"not counted":  {"", "", ""},
+		"counted as 0": {`,"usage":{"prompt_tokens":0,"completion_tokens":1}`, `,"usage":{"prompt_tokens":0,"completion_tokens":1}`, ""},
+		"refused":      {"refuse", `,"usage":{"prompt_tokens":9,"completion_tokens":1}`, ""},
+	} {
+		_, config := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			usage := c.without
+			if strings.Contains(string(body), "image_url") {
+				usage = c.with
+			}
+			if usage == "refuse" {
+				http.Error(w, "no pictures", http.StatusBadRequest)
+				return
+			}
+			answering(typeWhole, `{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]`+usage+`}`).ServeHTTP(w, r)
+		}))
+		config.Stream = false
+		config.texts = backend.Texts{ChatOnly: true, OnlyOfficial: true, Pictured: []backend.Message{{Role: "user", Content: "What is it?",
+			Raw: []byte(`{"role":"user","content":[{"type":"text","text":"What is it?"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}]}`)}}}
+		_, _, err := open(t, config)
+		if (err == nil) != (c.want == "") || err != nil && !testenv.Tells(err.Error(), config.URLs[0]+" … "+c.want+" … must") {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
 }

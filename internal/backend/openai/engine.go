@@ -117,6 +117,9 @@ func (e *engine) Open(ctx context.Context, o backend.Options) (backend.Session, 
 		return nil, err
 	}
 	notes = append(notes, differences...)
+	if err := s.checkPictures(ctx); err != nil {
+		return nil, err
+	}
 	for _, server := range s.servers.list {
 		if server.proxy != "" {
 			notes = append(notes, fmt.Sprintf("requests to %s go through the proxy %s of the environment: all latencies include it", server.url, server.proxy))

@@ -102,6 +102,9 @@ type productPrompts struct {
 // Texts implements workload.Prompts.
 func (p *productPrompts) Texts() backend.Texts {
 	t := backend.Texts{Chat: true, ChatOnly: true, OnlyOfficial: true, ServerSampling: true, MayBeEmpty: true}
+	if len(p.prompts) > 0 {
+		t.Pictured = p.prompts[0].Messages
+	}
 	if p.tokenizer != nil {
 		t.Tokenize = func(text []byte) ([]int32, error) { return p.tokenizer.Append(nil, string(text), hf.KeepSpecial) }
 		t.Detokenize = func(ids []int32) (string, error) { return p.tokenizer.Decode(ids, hf.KeepSpecial) }
