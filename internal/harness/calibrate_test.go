@@ -594,7 +594,7 @@ func TestThroughputCountsLongAnswers(t *testing.T) {
 			}
 			return nil
 		}
-		m := speedTest{items: items, batch: slots, enough: func() {}, stop: func() bool { return false }}
+		m := speedTest{items: items, batch: slots, least: leastBatches * slots, enough: func() {}, stop: func() bool { return false }}
 		rate, err := m.throughput(t.Context(), predictor{decoder: fakeDecoder{serve: serve}})
 		mean := float64((every-1)*short+long) / every
 		if want := slots / (mean * step.Seconds()); err != nil || rate < 0.8*want || rate > 1.25*want {
@@ -627,7 +627,7 @@ func TestThroughputErrorsOfDecoders(t *testing.T) {
 		}, errStopped.Error()},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			m := speedTest{items: make([]workload.Item, 8), batch: 4, enough: func() {}, stop: func() bool { return false }}
+			m := speedTest{items: make([]workload.Item, 8), batch: 4, least: leastBatches * 4, enough: func() {}, stop: func() bool { return false }}
 			if _, err := m.throughput(test.ctx, predictor{decoder: fakeDecoder{serve: test.serve}}); !testenv.Names(err, test.want) {
 				t.Errorf("error %v, want %s", err, test.want)
 			}

@@ -175,6 +175,23 @@ func TestServerTokensInOtherScenarios(t *testing.T) {
 	})
 }
 
+// The rate of a slow server follows from 64 answers, which it gives at once.
+func TestCalibrationAsksServersOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := tokenserver.New(tokenserver.Options{Tokens: 21, Prefill: 1800 * time.Millisecond, PerToken: 10 * time.Millisecond})
+		cfg := tokenConfig(t, server, loadgen.Offline, func(c *openai.Config) { c.Concurrency = 64 })
+		cfg.Calibrate, cfg.MaxBatch = true, 64
+		r, err := measure(t.Context(), cfg)
+		if err != nil || r.Result != report.Valid || r.Calibration.SamplesPerSecond != 32 {
+			t.Fatalf("%v, %+v, want a calibration of 32 samples/s", err, r.Calibration)
+		}
+		i := slices.IndexFunc(r.Phases, func(p report.PhaseTime) bool { return p.Name == "calibration" })
+		if i < 0 || r.Phases[i].Seconds != 2 {
+			t.Errorf("phases %+v, want a calibration of 2 s", r.Phases)
+		}
+	})
+}
+
 // A client that stamps when it sends does not see who waits for it.
 func TestLatencyIncludesTheWaitInTheClient(t *testing.T) {
 	o := knownServer

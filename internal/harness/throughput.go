@@ -18,8 +18,11 @@ const (
 	// leastBatches is how many batches each worker is measured with at least, if that takes no
 	// longer than probeMost.
 	leastBatches = 4
-	probeMost    = 10 * time.Second
-	probeTime    = time.Second // of all workers together
+	// enoughAnswers of servers say their rate without more batches: each prompt is answered on its own, and even where lengths differ by as
+	// much as their mean, that of 64 is off by an eighth, which is less than offlineMargin.
+	enoughAnswers = 64
+	probeMost     = 10 * time.Second
+	probeTime     = time.Second // of all workers together
 )
 
 // throughput measures the samples per second of all workers together, each with samples of
@@ -46,7 +49,10 @@ func (r *run) throughput(ctx context.Context, batch int) (float64, error) {
 	for i, p := range r.model.predictors {
 		wg.Go(func() {
 			stop := func() bool { return ready.Load() >= int64(workers) }
-			m := speedTest{items: rotated(items, i*batch), batch: batch, most: r.cfg.Longest, enough: func() { ready.Add(1) }, stop: stop}
+			m := speedTest{items: rotated(items, i*batch), batch: batch, least: leastBatches * batch, most: r.cfg.Longest, enough: func() { ready.Add(1) }, stop: stop}
+			if p.prompts != nil {
+				m.least = min(m.least, enoughAnswers)
+			}
 			rates[i], errs[i] = m.throughput(ctx, p)
 			if errs[i] != nil {
 				ready.Store(int64(workers))
@@ -65,6 +71,7 @@ func (r *run) throughput(ctx context.Context, batch int) (float64, error) {
 type speedTest struct {
 	items  []workload.Item
 	batch  int           // samples at once
+	least  int           // samples
 	most   time.Duration // of this test; 0: probeMost
 	enough func()        // is called once, when it was measured for long enough
 	stop   func() bool   // reports whether to stop
@@ -92,7 +99,7 @@ func (m *speedTest) throughput(ctx context.Context, p predictor) (float64, error
 // over reports whether n samples are enough, of this predictor and of all others.
 func (m *speedTest) over(n int) bool {
 	took := clock.Since(m.began)
-	if !m.ready && n >= leastBatches*m.batch && took >= probeTime {
+	if !m.ready && n >= m.least && took >= probeTime {
 		m.ready = true
 		m.enough()
 	}
