@@ -119,7 +119,14 @@ func (c *Client) Infer(ctx context.Context, r *Request) (*Answer, error) {
 func (c *Client) ask(ctx context.Context, s *server, r *Request) (*Answer, error) {
 	defer s.outstanding.Add(-1)
 	s.requests.Add(1)
-	within, cancel := context.WithTimeoutCause(ctx, c.options.Timeout, lostError{fmt.Errorf("no answer within %v", c.options.Timeout)})
+	within, lose := context.WithCancelCause(ctx)
+	defer lose(nil)
+	defer time.AfterFunc(silence, func() {
+		if err := s.gone(within); err != nil {
+			lose(err)
+		}
+	}).Stop()
+	within, cancel := context.WithTimeoutCause(within, c.options.Timeout, lostError{fmt.Errorf("no answer within %v", c.options.Timeout)})
 	defer cancel()
 	id := strconv.FormatUint(c.ids.Add(1), 10)
 	answer, err := s.infer(within, r, id)

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+	"syscall"
+	"time"
 
+	"github.com/mlperf-go/mlperf/internal/backend"
 	"github.com/mlperf-go/mlperf/internal/backend/credentials"
 	"github.com/mlperf-go/mlperf/internal/backend/oip/protocol"
 	"github.com/mlperf-go/mlperf/internal/userinput"
@@ -84,6 +87,22 @@ func (e *serverError) Unwrap() error { return e.Err }
 type lostError struct{ error }
 
 func (l lostError) Unwrap() error { return l.error }
+
+// silence is how long a server may leave a request alone until a connection is tried.
+const silence = 30 * time.Second
+
+// gone fails if the server cannot be connected to, for certain: a connection to a machine that is gone, with requests that it has not
+// confirmed, breaks after many minutes only. A server that is too busy for a connection is there.
+func (s *server) gone(ctx context.Context) error {
+	conn, err := backend.Dialer().DialContext(ctx, s.network, s.address)
+	switch {
+	case err == nil:
+		_ = conn.Close()
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return lostError{fmt.Errorf("no answer within %v, and no new connection: %w", silence, err)}
+	}
+	return nil
+}
 
 // maxRefused is how many requests in a row a server may refuse for lack of room. It refuses quickly, so that it would soon
 // get all of them.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"slices"
 	"sync"
 	"testing"
@@ -51,6 +52,35 @@ func refuses(context.Context, string) (*Answer, error) {
 }
 
 func breaks(context.Context, string) (*Answer, error) { return nil, lostError{errors.New("broken")} }
+
+// A server that is gone is noticed before the time-out, one that takes long is not taken for it.
+func TestServerThatIsGone(t *testing.T) {
+	silent := func(ctx context.Context, _ string) (*Answer, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	for _, there := range []bool{true, false} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		testenv.Must(t, err)
+		defer l.Close()
+		if !there {
+			testenv.Must(t, l.Close())
+		}
+		synctest.Test(t, func(t *testing.T) {
+			c := scriptedClient(Options{Timeout: time.Minute}, silent)
+			c.servers[0].network, c.servers[0].address = "tcp", l.Addr().String()
+			began := time.Now()
+			err := c.at(t, 0)
+			want, after := "server a … no answer within 1m0s", time.Minute
+			if !there {
+				want, after = "server a … no new connection", silence
+			}
+			if took := time.Since(began); !testenv.Tells(fmt.Sprint(err), want) || took < after || took > after+time.Second {
+				t.Errorf("there %v: %v after %v, want %s after %v", there, err, took, want, after)
+			}
+		})
+	}
+}
 
 func TestServerThatKeepsRefusingIsLeftOut(t *testing.T) {
 	full := true
