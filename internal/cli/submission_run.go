@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -216,6 +217,17 @@ func (o *submissionRunFlags) command(flags *pflag.FlagSet, s *compliance.Stage) 
 		return append(append(list, own...), givenFlags(flags, newAudit().Flags(), except...)...)
 	}
 	own = append(own, "--mode", q.Mode, "--output", s.Folder)
+	given, options := q.Request.Options, q.FromAccuracy()
+	for _, name := range slices.Sorted(maps.Keys(options)) {
+		if given[name] == "" {
+			own = append(own, "--"+name, options[name])
+		}
+	}
+	for name := range given {
+		if options[name] == "" { // accuracy runs do not take it
+			except = append(except, name)
+		}
+	}
 	if !q.AutoLatency { // an accuracy run has no bound to choose
 		if f := flags.Lookup("target-latency"); f.Value.String() == autoLatency {
 			except = append(except, f.Name)

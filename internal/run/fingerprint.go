@@ -75,6 +75,9 @@ func (p *Prepared) fingerprint(ctx context.Context) error {
 		prompts.Artifacts = ""
 		f.Binding = digest(q.Options, prompts)
 	}
+	if p.followed != nil {
+		f.Binding = digest(f.Binding, p.followed)
+	}
 	options := c.Backend
 	options.ModelPath, options.EngineCacheDir, options.LogSeverity, options.Note = "", "", 0, nil
 	asked := q.Engine

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -53,6 +54,7 @@ type Prepared struct {
 	ownWeights bool               // the model is built-in
 	beside     []string           // benchmarks that run at the same time on this machine
 	dataFiles  []fileio.Found     // of the user's data set
+	followed   []string           // digests of the files of an accuracy run that options name by default
 }
 
 // Provide opens the engine, and finds or makes the data set and the model, in the precision of the request.
@@ -71,8 +73,8 @@ func (r *Resolved) Provide(ctx context.Context, o Observer) (*Prepared, error) {
 		o.Note(note)
 	}
 	p := r.prepare(cache, processors, o)
-	for _, step := range []func(context.Context) error{p.takeModel, p.openEngines, p.checkEarly, p.findFiles, p.simulate, p.fingerprint,
-		p.watchServers} {
+	for _, step := range []func(context.Context) error{p.takeModel, p.openEngines, p.checkEarly, p.findFiles, p.followAccuracy, p.simulate,
+		p.fingerprint, p.watchServers} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, p.Close())
 		}
@@ -235,6 +237,30 @@ func (p *Prepared) checkEarly(ctx context.Context) error {
 		}
 	}
 	return p.checkMaterial(ctx)
+}
+
+// followAccuracy gives options their defaults from the accuracy run of the same result, as far as it left the files.
+func (p *Prepared) followAccuracy(ctx context.Context) error {
+	q, cfg := &p.Request, p.config
+	if q.AccuracyRun == "" {
+		return nil
+	}
+	given := cfg.Options
+	cfg.Options = p.model.FromAccuracy(given, q.AccuracyRun, cfg.DatasetDir, p.scored())
+	for _, name := range slices.Sorted(maps.Keys(cfg.Options)) {
+		if given[name] != "" {
+			continue
+		}
+		switch sum, _, err := fileio.SHA256(ctx, cfg.Options[name]); {
+		case errors.Is(err, fs.ErrNotExist):
+			delete(cfg.Options, name)
+		case err != nil:
+			return err
+		default:
+			p.followed = append(p.followed, sum)
+		}
+	}
+	return nil
 }
 
 // checkMaterial refuses what the user gives, a model or a data set, where the other has to be made or the model converted first.

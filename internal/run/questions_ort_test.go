@@ -43,12 +43,20 @@ func TestORTQuestions(t *testing.T) {
 		t.Errorf("%s: %d calls, want the %d of the log; %v", r.Result, r.Generation.Answers, calls, r.Limitations)
 	}
 	delete(q.Options, "recorded-replies")
-	q.Output = "real"
+	q.Output, q.AccuracyRun = "joined", "scored" // of a suite or a submission
 	r, err = run.Do(t.Context(), q, harness.Silent{})
 	testenv.Must(t, err)
-	if !r.Limitations.Has(limitation.NotReplayed) {
-		t.Errorf("limitations %v", r.Limitations)
+	if !r.Valid() || r.Generation.Answers != calls || r.Limitations.Has(limitation.NotReplayed) {
+		t.Errorf("after the accuracy run: %s, %d calls, want the %d of its log; %v", r.Result, r.Generation.Answers, calls, r.Limitations)
 	}
+	joined := r.Fingerprint
+	q.Output, q.AccuracyRun = "real", "missing"
+	r, err = run.Do(t.Context(), q, harness.Silent{})
+	testenv.Must(t, err)
+	if !r.Limitations.Has(limitation.NotReplayed) || r.Fingerprint == joined {
+		t.Errorf("limitations %v, fingerprint %s, which must not be that of a run with replies", r.Limitations, r.Fingerprint)
+	}
+	q.AccuracyRun = ""
 	q.Count, q.Output, q.Options = 3, "more", map[string]string{"recorded-replies": "scored/llm_logs.json"}
 	if _, err = run.Do(t.Context(), q, harness.Silent{}); !testenv.Names(err, "recorded-replies … 1 of 3 questions … question 2") {
 		t.Errorf("a log of other questions: %v", err)

@@ -16,6 +16,7 @@ import (
 	"github.com/mlperf-go/mlperf/internal/harness"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/machine/power"
+	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/models/prompts"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
@@ -63,6 +64,9 @@ type Request struct {
 	Rows           int64 // of the tables of a built-in model for recommendation, at most; 0: the default
 	// Options say how the model is fed and read, by the names of workload.Option.
 	Options map[string]string
+	// AccuracyRun is the folder of the accuracy run of the same result, in which options of a performance run have their defaults
+	// (workload.Option.AccuracyFile). Empty: none is known.
+	AccuracyRun string
 
 	Prompts     Prompts // for servers of text
 	Engine      engine.Config
@@ -376,4 +380,13 @@ func (q *Request) checkPower() error {
 		return userinput.Errorf("power_ranging", "power is measured of performance, not of %s", q.Mode)
 	}
 	return userinput.Wrap("power", err)
+}
+
+// FromAccuracy are the options with the defaults that they have from the accuracy run of the same result, whose files may be yet to come.
+func (q *Request) FromAccuracy() map[string]string {
+	m, err := models.LookupAny(q.Model)
+	if err != nil || q.AccuracyRun == "" {
+		return q.Options
+	}
+	return m.FromAccuracy(q.Options, q.AccuracyRun, q.DatasetPath, q.Mode == "accuracy")
 }

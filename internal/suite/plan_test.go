@@ -278,6 +278,24 @@ func TestStepJoinsRequestSuiteAndBenchmark(t *testing.T) {
 	}
 }
 
+// A performance run knows the accuracy run before it, as far as that is done.
+func TestStepsKnowTheirAccuracyRun(t *testing.T) {
+	p := mustPlan(t, "rules: v6.1\naccuracy: each\nbenchmarks:\n  - {model: e2e-rag-qna, scenarios: [Offline]}\n", Request{
+		Output: "out", Endpoints: map[string][]string{"e2e-rag-qna": {"http://server:8000"}},
+	})
+	accuracy, performance := p.Steps[0], p.Steps[1]
+	want := filepath.Join("out", "e2e-rag-qna", "offline", "accuracy")
+	for state, folder := range map[State]string{Planned: "", Failed: "", Done: want} {
+		accuracy.State = state
+		if got := p.afterAccuracy(performance).AccuracyRun; got != folder {
+			t.Errorf("accuracy %s: the performance run has the accuracy run %q, want %q", state, got, folder)
+		}
+		if got := p.afterAccuracy(accuracy).AccuracyRun; got != want { // which leaves out options that are of performance
+			t.Errorf("the accuracy run has %q, want %q", got, want)
+		}
+	}
+}
+
 func TestQuickStep(t *testing.T) {
 	p := joined(t)
 	p.request.Base.Quick, p.request.Base.Division = true, "closed"

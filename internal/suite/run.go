@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -86,7 +87,7 @@ func (p *Plan) begin() (release func(), err error) {
 // runStep prepares a step and runs it, unless the folder has its results already.
 func (p *Plan) runStep(ctx context.Context, s *Step, o run.Observer) (err error) {
 	began := time.Now()
-	resolved, err := run.Resolve(s.request)
+	resolved, err := run.Resolve(p.afterAccuracy(s))
 	if err != nil {
 		return err
 	}
@@ -118,6 +119,15 @@ func (p *Plan) runStep(ctx context.Context, s *Step, o run.Observer) (err error)
 		s.Error, err = err.Error(), nil // the results say so too
 	}
 	return err
+}
+
+// afterAccuracy is the request of a step with the accuracy run of the same model, if that is done or the step itself.
+func (p *Plan) afterAccuracy(s *Step) run.Request {
+	q := s.request
+	if a := cmp.Or(p.accuracyOf(s), p.accuracyElsewhere(s)); a != nil && (a == s || a.State == Done) {
+		q.AccuracyRun = a.request.Output
+	}
+	return q
 }
 
 // summary is a line about a step that was run.

@@ -72,8 +72,9 @@ func qnaOptions() []workload.Option {
 		{Name: databaseOption, Kind: workload.Path, Help: "database of the pages that e2e-rag-db wrote (default: the pages are read and encoded before the test)"},
 		{Name: graderEndpoint, Help: "server of the grader, gpt-oss-20b (default: that of the other calls)"},
 		{Name: graderModel, Help: "name of the grader at its server (default: the only model there)"},
-		{Name: recordedOption, Aliases: []string{"perf-test-mode"}, Kind: workload.Path,
-			Help: "log of calls whose replies a test of performance goes on with (default: logs_result.json beside the data)"},
+		{Name: recordedOption, Aliases: []string{"perf-test-mode"}, Kind: workload.Path, AccuracyFile: LogFile, DataFile: recordedFile,
+			Help: "log of calls whose replies a test of performance goes on with (default: logs_result.json beside the data; in a suite or a " +
+				"submission else llm_logs.json of the accuracy run)"},
 	}, judgeOptions()[:2]...)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -230,6 +231,31 @@ func TestNamesIn(t *testing.T) {
 	} {
 		if got := text(names.In("encoder", test.ports)); got != test.want {
 			t.Errorf("In(%v) = %q, want %q", test.ports, got, test.want)
+		}
+	}
+}
+
+// The file beside the data is the default of all submitters; without it that of the accuracy run is.
+func TestOptionsFromAccuracy(t *testing.T) {
+	m := Model{RemoteOptions: []Option{{Name: "other"}, {Name: "replies", AccuracyFile: "log.json", DataFile: "official.json"}}}
+	without, with := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(with, "official.json"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	log := filepath.Join("run", "log.json")
+	for name, c := range map[string]struct {
+		given   Values
+		dataset string
+		scored  bool
+		want    Values
+	}{
+		"nothing beside the data": {nil, without, false, Values{"replies": log}},
+		"the official file":       {nil, with, false, Values{}},
+		"the user's file":         {Values{"replies": "mine", "other": "x"}, without, false, Values{"replies": "mine", "other": "x"}},
+		"an accuracy run":         {Values{"replies": "mine", "other": "x"}, without, true, Values{"other": "x"}},
+	} {
+		if got := m.FromAccuracy(c.given, "run", c.dataset, c.scored); !maps.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 }

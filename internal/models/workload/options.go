@@ -3,10 +3,13 @@ package workload
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/mlperf-go/mlperf/internal/fileio"
 	"github.com/mlperf-go/mlperf/internal/userinput"
 )
 
@@ -18,6 +21,9 @@ type Option struct {
 	Help    string   // one line, lower case, no full stop
 	Choices []string // the only values of a text, in any case (nil: any), or those that a Bool has beside true and false
 	Scoring bool     // it says how a log is scored, also where it is an option of a run
+	// AccuracyFile is a file that an accuracy run leaves, which the performance run of the same result reads by this option, unless DataFile is
+	// beside the data: accuracy goes first, and does not take the option. Empty: it has no such file.
+	AccuracyFile, DataFile string
 }
 
 // An OptionKind is what the value of an option is.
@@ -73,6 +79,27 @@ func (m Model) Shared(run Values) Values {
 		}
 	}
 	return shared
+}
+
+// AfterAccuracy reports whether a performance run reads what the accuracy run of the same result leaves.
+func (m Model) AfterAccuracy() bool {
+	return slices.ContainsFunc(m.RemoteOptions, func(o Option) bool { return o.AccuracyFile != "" })
+}
+
+// FromAccuracy are a user's options with the defaults that a performance run has from an accuracy run in a folder, or scored, without them.
+func (m Model) FromAccuracy(given Values, folder, dataset string, scored bool) Values {
+	v := Values{}
+	maps.Copy(v, given)
+	for _, o := range m.RemoteOptions {
+		switch {
+		case o.AccuracyFile == "":
+		case scored:
+			delete(v, o.Name)
+		case v[o.Name] == "" && (dataset == "" || !fileio.Exists(filepath.Join(dataset, o.DataFile))):
+			v[o.Name] = filepath.Join(folder, o.AccuracyFile)
+		}
+	}
+	return v
 }
 
 func (m Model) check(options []Option, values Values) error {

@@ -282,7 +282,7 @@ func (r *runner) sameTarget(q *run.Request) error {
 
 // run makes one run, under an audit.config if there is one. The verdict tells whether it is INVALID.
 func (r *runner) run(ctx context.Context, q run.Request, dir, conf string) error {
-	q.Output = dir
+	q.Output, q.AccuracyRun = dir, cmp.Or(q.AccuracyRun, r.Accuracy)
 	if q.Force = q.Force || slices.Contains(r.made, dir); !q.Force {
 		r.made = append(r.made, dir)
 	}

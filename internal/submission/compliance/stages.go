@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/models"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
 )
@@ -38,8 +39,8 @@ const (
 // IsTest reports whether a stage is a compliance test.
 func (s *Stage) IsTest() bool { return s.Request.Test != "" }
 
-// Stages lists what a submission of a model needs in some scenarios, in the order in which it is made: performance, accuracy, and the
-// compliance tests that the division needs. Runs go to a folder for each scenario, below that of the request. Wrong requests are
+// Stages lists what a submission of a model needs in some scenarios, in the order in which it is made: performance, accuracy, of which
+// the first may need the second, and the compliance tests that the division needs. Runs go to a folder for each scenario, below that of the request. Wrong requests are
 // errors here, before anything runs.
 func Stages(q Request, scenarios []string) (list []*Stage, err error) {
 	for _, scenario := range scenarios {
@@ -52,6 +53,10 @@ func Stages(q Request, scenarios []string) (list []*Stage, err error) {
 		one.Output = filepath.Join(q.Output, q.Model, strings.ToLower(one.Scenario))
 		folder := (&runner{Request: one}).folder
 		parts := []string{performancePart, accuracyPart}
+		if m, err := models.LookupAny(q.Model); err == nil && m.AfterAccuracy() {
+			slices.Reverse(parts)
+		}
+		one.AccuracyRun = folder(accuracyPart)
 		if q.Division != "open" {
 			parts = append(parts, needs[0].Tests...)
 		}

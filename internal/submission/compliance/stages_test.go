@@ -17,6 +17,8 @@ import (
 	"github.com/mlperf-go/mlperf/internal/config"
 	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/loadgen/mlperflog"
+	"github.com/mlperf-go/mlperf/internal/run"
+	"github.com/mlperf-go/mlperf/internal/run/engine"
 )
 
 // exact asks for the stages of a classifier that is always right and takes the same time for each picture, in fake time.
@@ -113,5 +115,25 @@ func TestInterruptedStages(t *testing.T) {
 	}
 	if again := made(t, q); again[0] != "performance VALID kept" || again[1] != "accuracy VALID" {
 		t.Errorf("the next call: %q, want the first stage kept and the second made", again)
+	}
+}
+
+// The performance run of questions replays what the accuracy run recorded: accuracy goes first, and the test replays it, too.
+func TestStagesOfReplies(t *testing.T) {
+	q := Request{Request: run.Request{Model: "e2e-rag-qna", Rules: "v6.1", Output: "runs", Options: map[string]string{},
+		Engine: engine.Config{Name: engine.OpenAI, Remote: engine.Remote{Endpoints: []string{"http://server:8000"}}}}}
+	stages, err := Stages(q, []string{"offline"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parts []string
+	for _, s := range stages {
+		parts = append(parts, s.Part)
+		if want := filepath.Join("runs", "e2e-rag-qna", "offline", "runs", "accuracy"); s.Request.AccuracyRun != want {
+			t.Errorf("%s has the accuracy run %q, want %q", s.Part, s.Request.AccuracyRun, want)
+		}
+	}
+	if want := []string{"accuracy", "performance", "TEST09"}; !slices.Equal(parts, want) {
+		t.Errorf("the stages are %q, want %q", parts, want)
 	}
 }
