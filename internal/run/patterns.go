@@ -60,7 +60,7 @@ func Patterns(ctx context.Context, q Request, o Observer) (list []report.Pattern
 			return list, err
 		}
 		if err != nil {
-			p.Error, failed = strings.Join(userinput.ErrorLines(err), "; "), failed+1
+			p.Results, p.Error, failed = nil, strings.Join(userinput.ErrorLines(err), "; "), failed+1
 		} else if note := p.Note(); note != "" {
 			o.Note(note)
 		}
@@ -83,24 +83,25 @@ func settingsOf(scenario loadgen.Scenario, all []config.Override) []config.Overr
 	})
 }
 
-// slower is the request again, at half the rate that a run of it completed and under the same bound, which another measurement of a
+// slower is the request again, at half the rate that a run of it that was too fast completed and under the same bound, which another measurement of a
 // sample would change.
 func slower(q Request, r *report.Results) Request {
 	rate := units.Exact(units.Rounded(r.Performance.SamplesPerSecond/2, units.Digits))
 	q.Force = q.Force || q.Output != ""
 	q.Settings = append(slices.Clone(q.Settings), config.Override{Key: "target_qps", Value: rate, Origin: "half of what the run before completed"})
-	if bound := report.MadeBy(r.Settings, "target_latency"); bound.Value != "" {
-		q.AutoLatency = false
-		q.Settings = append(q.Settings, config.Override{Key: bound.Key, Value: bound.Value, Origin: bound.Origin})
-	}
+	bound := time.Duration(r.Constraints[slices.IndexFunc(r.Constraints, tooLate)].Required.Value) // the settings have it rounded
+	q.AutoLatency = false
+	q.Settings = append(q.Settings, config.Override{Key: "target_latency", Value: bound.String(), Origin: report.MadeBy(r.Settings, "target_latency").Origin})
 	return q
 }
 
 // tooFast reports whether a run was INVALID because its rate was more than keeps the latency bound, which a lower one may keep.
 func tooFast(r *report.Results) bool {
 	return r.Performance != nil && r.Performance.SamplesPerSecond > 0 && !r.BelowOneSample() &&
-		slices.ContainsFunc(r.Constraints, func(c report.Constraint) bool { return c.ID == loadgen.ConstraintLatency && !c.Met })
+		slices.ContainsFunc(r.Constraints, tooLate)
 }
+
+func tooLate(c report.Constraint) bool { return c.ID == loadgen.ConstraintLatency && !c.Met }
 
 // A Part is the observer of one of several runs that follow each other.
 type Part struct {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mlperf-go/mlperf/internal/config"
+	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run"
 	"github.com/mlperf-go/mlperf/internal/run/runtest"
@@ -74,4 +75,26 @@ func TestPatternsOfASlowModel(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A Server run that was too fast is run again at half its rate, under the bound that it had.
+func TestPatternsRunAFastServerAgain(t *testing.T) {
+	const bound = 6001500 * time.Nanosecond // has more digits than are printed
+	q := runtest.Request(t)
+	q.Model, q.DatasetPath, q.Scenario, q.Instances = "", "", "", 1
+	q.Engine.Latency, q.Engine.Jitter, q.MaxBatch = 3*time.Millisecond, 3*time.Millisecond, 1
+	q.Settings = []config.Override{{Key: "target_latency", Value: bound.String(), Origin: "flag"}}
+	synctest.Test(t, func(t *testing.T) {
+		list, err := run.Patterns(t.Context(), q, &observer{})
+		testenv.Must(t, err)
+		r := list[2].Results
+		if r == nil || list[2].Error != "" {
+			t.Fatal(list[2].Error)
+		}
+		rate := report.MadeBy(r.Settings, "target_qps")
+		i := slices.IndexFunc(r.Constraints, func(c report.Constraint) bool { return c.ID == loadgen.ConstraintLatency })
+		if used := time.Duration(r.Constraints[i].Required.Value); used != bound || rate.Origin != "half of what the run before completed" {
+			t.Errorf("the last run had the bound %v and %+v", used, rate)
+		}
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mlperf-go/mlperf/internal/loadgen"
 	"github.com/mlperf-go/mlperf/internal/report"
 	"github.com/mlperf-go/mlperf/internal/run/engine"
 )
@@ -13,8 +14,10 @@ func TestSlowerRunKeepsTheBound(t *testing.T) {
 	q := Request{ModelPath: "mine.onnx", Scenario: "server", Quick: true, AutoLatency: true, Engine: engine.Config{Name: engine.Simulated}}
 	first := &report.Results{
 		Performance: &report.Performance{SamplesPerSecond: 40},
-		Settings:    []report.Setting{{Key: "target_latency", Value: "75ms", Origin: "auto: 4 × the 18.7ms of one sample"}},
+		Settings:    []report.Setting{{Key: "target_latency", Value: "75 ms", Origin: "auto: 4 × the 18.7ms of one sample"}},
+		Constraints: []report.Constraint{{Constraint: loadgen.Constraint{ID: loadgen.ConstraintLatency}}},
 	}
+	first.Constraints[0].Required.Value = float64(75 * time.Millisecond)
 	r, err := Resolve(slower(q, first))
 	if err != nil {
 		t.Fatal(err)

@@ -84,7 +84,7 @@ func (in *inputs) add(ports []backend.Port, texts bool) error {
 	for _, p := range ports {
 		switch {
 		case p.Other != "":
-			return fmt.Errorf("input %s of the model is a %s, which cannot be made or read: only tensors can", p.Name, p.Other)
+			return fmt.Errorf("input %s of the model (%s) cannot be made or read: use a model with inputs of common types", p.Name, p.Other)
 		case p.Type == tensor.String && !texts:
 			return fmt.Errorf("input %s of the model has texts, which cannot be made or read: use a model that takes their tokens", p.Name)
 		}
