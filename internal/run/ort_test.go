@@ -92,7 +92,7 @@ func TestORTWorkersOfADevice(t *testing.T) {
 // not measured for it.
 func TestORTReferenceOfAllData(t *testing.T) {
 	base := ortRequest(t)
-	const measuring = "measuring the reference accuracy of dlrm"
+	const measuring = "measuring the reference accuracy of dlrm: traffic"
 	for count, measured := range map[int]bool{3: false, 0: true} {
 		q := run.Request{
 			Program: "test", Model: "dlrm", Scenario: "offline", Mode: "accuracy", Rows: 1000, Count: count,

@@ -119,14 +119,14 @@ func (c *Client) Infer(ctx context.Context, r *Request) (*Answer, error) {
 func (c *Client) ask(ctx context.Context, s *server, r *Request) (*Answer, error) {
 	defer s.outstanding.Add(-1)
 	s.requests.Add(1)
-	within, lose := context.WithCancelCause(ctx)
+	there, lose := context.WithCancelCause(ctx)
 	defer lose(nil)
 	defer time.AfterFunc(silence, func() {
-		if err := s.gone(within); err != nil {
+		if err := s.gone(there); err != nil {
 			lose(err)
 		}
 	}).Stop()
-	within, cancel := context.WithTimeoutCause(within, c.options.Timeout, lostError{fmt.Errorf("no answer within %v", c.options.Timeout)})
+	within, cancel := context.WithTimeoutCause(there, c.options.Timeout, lostError{fmt.Errorf("no answer within %v", c.options.Timeout)})
 	defer cancel()
 	id := strconv.FormatUint(c.ids.Add(1), 10)
 	answer, err := s.infer(within, r, id)
