@@ -413,7 +413,7 @@ func hasLayer(m *onnx.Model, name string) bool {
 }
 
 // PrecisionOf returns the precision in which a model of files computes: int4 or int8 if an operator has
-// integer weights, fp16 if most bytes of its floating-point constants are half precision, else fp32.
+// integer weights, fp16 or bf16 if most bytes of its floating-point constants have 16 bits, else fp32.
 func PrecisionOf(paths ...string) (string, error) {
 	var integers []int64 // bits
 	bytes := map[onnx.ElemType]int64{}
@@ -433,8 +433,10 @@ func PrecisionOf(paths ...string) (string, error) {
 	switch {
 	case len(integers) > 0:
 		return fmt.Sprintf("int%d", slices.Min(integers)), nil
-	case bytes[onnx.Float16]+bytes[onnx.BFloat16] > bytes[onnx.Float32]:
-		return FP16, nil
+	case bytes[onnx.Float16]+bytes[onnx.BFloat16] <= bytes[onnx.Float32]:
+		return FP32, nil
+	case bytes[onnx.BFloat16] > bytes[onnx.Float16]:
+		return "bf16", nil
 	}
-	return FP32, nil
+	return FP16, nil
 }

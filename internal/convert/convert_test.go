@@ -856,6 +856,8 @@ func TestPrecisionOf(t *testing.T) {
 	floats := onnx.TensorOf("w", []float32{1, 2}, 2)
 	bytes := onnx.TensorOf("w", []uint8{1, 2}, 2)
 	half := &onnx.Tensor{Name: "w", Type: onnx.Float16, Dims: []int64{2}, Data: onnx.Raw{0, 60, 0, 60}}
+	brain := &onnx.Tensor{Name: "w", Type: onnx.BFloat16, Dims: []int64{2}, Data: onnx.Raw{0x80, 0x3f, 0x80, 0x3f}}
+	nibbles := &onnx.Tensor{Name: "w", Type: onnx.Int4, Dims: []int64{2}, Data: onnx.Raw{0x21}}
 	fp32 := model(t, floats, "Identity")
 	for _, test := range []struct {
 		name  string
@@ -864,6 +866,9 @@ func TestPrecisionOf(t *testing.T) {
 	}{
 		{"floats", []string{fp32}, FP32},
 		{"half precision", []string{model(t, half, "Identity")}, FP16},
+		{"half precision of another kind", []string{model(t, brain, "Identity")}, "bf16"},
+		{"four bits that are scaled", []string{model(t, nibbles, "DequantizeLinear")}, INT4},
+		{"eight bits that are scaled", []string{model(t, bytes, "DequantizeLinear")}, INT8},
 		{"integers", []string{model(t, bytes, "DynamicQuantizeMatMul")}, INT8},
 		{"four bits", []string{model(t, bytes, "MatMulNBits", onnx.Attr("bits", int64(4)))}, "int4"},
 		{"eight bits", []string{model(t, bytes, "MatMulNBits", onnx.Attr("bits", int64(8)))}, INT8},

@@ -80,10 +80,12 @@ const ChartsFile = "charts.json"
 func ReadDocument(dir string) (*Results, error) {
 	path := filepath.Join(dir, FileName)
 	data, err := fileio.ReadFile(path, maxFile)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !fileio.Exists(dir):
+		return nil, fmt.Errorf("%s is %w: it does not exist", dir, ErrNoRun)
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%s is %w: it has no %s", dir, ErrNoRun, FileName)
-	}
-	if err != nil {
+	case err != nil:
 		return nil, fmt.Errorf("reading the results: %w", err)
 	}
 	if foreign(data) {

@@ -180,6 +180,7 @@ func prune(m *onnx.Model) {
 // FewBits returns the bits of the narrowest integer weights of a model; 0: it has none.
 func FewBits(m *onnx.Model) int64 {
 	var least int64
+	stored := constants(m)
 	for n := range m.Graph.AllNodes() {
 		// The names of attributes are those of ONNX Runtime's contributed operators (docs/ContribOperators.md there).
 		var bits int64
@@ -190,6 +191,9 @@ func FewBits(m *onnx.Model) int64 {
 			bits = onnx.AttrOr[int64](n, "expert_weight_bits", 4)
 		case integerOps[n.Op]:
 			bits = 8
+			if n.Op == "DequantizeLinear" && len(n.Inputs) > 0 && stored[n.Inputs[0]] != nil {
+				bits = min(bits, int64(stored[n.Inputs[0]].Type.Bits())) // 32 is a bias
+			}
 		}
 		if bits > 0 && (least == 0 || bits < least) {
 			least = bits

@@ -228,7 +228,7 @@ func chosen(ports []backend.Port, option string) (outputs []backend.Port, names 
 	if option == "" {
 		outputs = slices.DeleteFunc(slices.Clone(ports), func(p backend.Port) bool { return p.Other != "" })
 		if len(outputs) == 0 {
-			return nil, nil, fmt.Errorf("no output of the model is a tensor: it has %s", described(ports))
+			return nil, nil, fmt.Errorf("no output of the model can be read (%s): use a model with an output of a common type", described(ports))
 		}
 		return outputs, nil, nil
 	}

@@ -36,8 +36,10 @@ func Read(dir string, about About) (*report.Results, error) {
 			userinput.Lines(r)
 		}
 		return r, err
-	default:
+	case fileio.Exists(dir):
 		return nil, fmt.Errorf("%w, and no %s", err, mlperflog.DetailFile)
+	default:
+		return nil, err
 	}
 	l, err := open(dir)
 	if err != nil {

@@ -419,7 +419,7 @@ func BenchmarkPage(b *testing.B) {
 
 func ExampleWriteRun() {
 	fmt.Println(WriteRun("nothing"))
-	// Output: nothing is not the folder of a run: it has no results.json
+	// Output: nothing is not the folder of a run: it does not exist
 }
 
 // The strip has a point for each result in its place, and the words that MLCommons wants.

@@ -58,8 +58,8 @@ func (r *result) measurements(division string) map[string]string {
 	case "":
 	case "fp32":
 		values["weight_transformations"] = "none"
-	case "fp16":
-		values["weight_transformations"] = "converted from fp32 to fp16"
+	case "fp16", "bf16":
+		values["weight_transformations"] = "converted from fp32 to " + precision
 	default:
 		values["weight_transformations"] = "quantised after training to " + precision + "; calibration.md says how"
 	}
@@ -101,8 +101,8 @@ func (r *result) numerics() string {
 	switch precision := run.Input.Precision; {
 	case precision == "fp32":
 		return "Weights and activations are FP32, as the reference's. Nothing was calibrated.\n"
-	case precision == "fp16":
-		return "Weights and activations are FP16, rounded to nearest from the reference's FP32 weights. Nothing was calibrated.\n"
+	case precision == "fp16", precision == "bf16":
+		return "Weights and activations are " + strings.ToUpper(precision) + ", rounded to nearest from the reference's FP32 weights. Nothing was calibrated.\n"
 	case text != "": // with its titles two levels lower
 		return regexp.MustCompile(`(?m)^#`).ReplaceAllString(text, "###")
 	case precision == "":
