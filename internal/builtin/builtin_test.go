@@ -307,12 +307,11 @@ func TestAnInterruptionLeavesNothingBehind(t *testing.T) {
 		{"loading", small.Images / 2, 0},
 		{"making the built-in model mobilenet", 1, small.Images + 2},
 		{"loading", 2, small.Images + 2}, // anchors
-		{"measuring the reference accuracy of mobilenet", 1, small.Images + 3},
-		{"data", 1, small.Images + 3},
-		{"model", 1, small.Images + 3},
-		{"warm-up", 1, small.Images + 5}, // the cache of samples
+		{"measuring the reference accuracy of mobilenet: data", 1, small.Images + 3},
+		{"measuring the reference accuracy of mobilenet: model", 1, small.Images + 3},
+		{"measuring the reference accuracy of mobilenet: warm-up", 1, small.Images + 5}, // the cache of samples
 		{"loading", small.Images / 2, small.Images + 5},
-		{"traffic", 1, small.Images + 5},
+		{"measuring the reference accuracy of mobilenet: traffic", 1, small.Images + 5},
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		seen := 0
