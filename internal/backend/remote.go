@@ -28,10 +28,13 @@ type Loss interface {
 // ErrUnreachable marks the error of a request to which no server could be connected.
 var ErrUnreachable = errors.New("the server cannot be reached")
 
+// ConnectTimeout is how long a connection to a server may take.
+const ConnectTimeout = 10 * time.Second
+
 // Dialer connects to servers. It notices in half a minute when the machine of a server that owes an answer is gone: the system of a busy
 // server answers the probes.
 func Dialer() *net.Dialer {
-	return &net.Dialer{Timeout: 10 * time.Second, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}}
+	return &net.Dialer{Timeout: ConnectTimeout, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}}
 }
 
 // An Account counts what went to servers, and what they did.

@@ -147,7 +147,7 @@ func (m *Manifest) Lookup(kind Kind, name string) (Item, error) {
 		what = "data set"
 	case Runtime:
 		if len(names) == 0 {
-			return Item{}, fmt.Errorf("there is no ready-made ONNX Runtime for %s: name a library with --ort-lib", platform)
+			return Item{}, fmt.Errorf("%s has no ready-made ONNX Runtime: name a library with --ort-lib", platform)
 		}
 		what = "device of the ready-made ONNX Runtime for " + platform
 	}

@@ -83,8 +83,8 @@ func settingsOf(scenario loadgen.Scenario, all []config.Override) []config.Overr
 	})
 }
 
-// slower is the request again, at half the rate that a run of it that was too fast completed and under the same bound, which another measurement of a
-// sample would change.
+// slower is the request again, at half the rate that a run of it that was too fast completed and under the same bound, which another
+// measurement of a sample would change.
 func slower(q Request, r *report.Results) Request {
 	rate := units.Exact(units.Rounded(r.Performance.SamplesPerSecond/2, units.Digits))
 	q.Force = q.Force || q.Output != ""

@@ -197,7 +197,7 @@ func (s *session) warm(ctx context.Context) (notes []string, err error) {
 // further ones until one does not. The answers are read when all are there, so that each request needs a connection of its own.
 func (s *session) connect(ctx context.Context, server *server, want int) (int, error) {
 	began := clock.Now()
-	first, err := s.openConnection(ctx, server, min(s.config.Timeout, 3*connectTimeout), 0)
+	first, err := s.openConnection(ctx, server, min(s.config.Timeout, 3*backend.ConnectTimeout), 0)
 	if err != nil {
 		return 0, err
 	}

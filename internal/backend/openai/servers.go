@@ -46,12 +46,9 @@ const (
 	modelsRoute      = "/models"
 )
 
-const (
-	connectTimeout = 10 * time.Second
-	// idleTimeout is how long an idle connection is kept. A request on a connection that the server closes at that
-	// moment fails: uvicorn, which most servers run on, closes them after 5 s.
-	idleTimeout = 4 * time.Second
-)
+// idleTimeout is how long an idle connection is kept. A request on a connection that the server closes at that
+// moment fails: uvicorn, which most servers run on, closes them after 5 s.
+const idleTimeout = 4 * time.Second
 
 // openServers reads the files that the configuration names. It connects to nothing.
 func openServers(c Config) (*servers, error) {
@@ -75,7 +72,7 @@ func openServers(c Config) (*servers, error) {
 		dial = backend.Dialer().DialContext
 	}
 	s.client = &http.Client{CheckRedirect: s.redirect, Transport: &http.Transport{
-		Proxy: http.ProxyFromEnvironment, DialContext: dial, TLSClientConfig: config, TLSHandshakeTimeout: connectTimeout,
+		Proxy: http.ProxyFromEnvironment, DialContext: dial, TLSClientConfig: config, TLSHandshakeTimeout: backend.ConnectTimeout,
 		MaxIdleConnsPerHost: 1 << 20, IdleConnTimeout: idleTimeout, DisableCompression: true,
 	}}
 	return s, nil

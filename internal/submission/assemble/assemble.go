@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -176,11 +175,11 @@ func (b *builder) check() (err error) {
 	}
 	known := checker.FieldNames(checker.MeasurementFields())
 	for name := range b.Measurements {
-		model, field := path.Split(name)
+		model, field := measured(name)
 		if !slices.Contains(known, field) {
 			return userinput.Errorf("measurement", "unknown field %q: must be one of %s", field, strings.Join(known, ", "))
 		}
-		if model != "" && b.official(strings.TrimSuffix(model, "/")) == "" {
+		if model != "" && b.official(model) == "" {
 			return userinput.Errorf("measurement", "%s: rules %s have no such benchmark: must be MODEL/FIELD, or FIELD for all", name, b.Rules)
 		}
 	}

@@ -49,14 +49,20 @@ func (b *builder) describe(r *result) error {
 	return errors.Join(err, b.writeJSON(folder+"/"+name, values), b.write(folder+"/README.md", []byte(readme)))
 }
 
+// measured splits MODEL/FIELD of a request; FIELD alone has no model.
+func measured(name string) (model, field string) {
+	model, field = path.Split(name)
+	return strings.TrimSuffix(model, "/"), field
+}
+
 // given are the fields of measurements.json that the request has for a result: those of its benchmark win over those of all.
 func (b *builder) given(r *result) map[string]string {
 	all, own := map[string]string{}, map[string]string{}
 	for name, value := range b.Measurements {
-		switch model, field := path.Split(name); {
+		switch model, field := measured(name); {
 		case model == "":
 			all[field] = value
-		case b.official(strings.TrimSuffix(model, "/")) == r.benchmark:
+		case b.official(model) == r.benchmark:
 			own[field] = value
 		}
 	}

@@ -139,8 +139,7 @@ func TestAuditOnAServer(t *testing.T) {
 	}
 }
 
-// The 20 requests of a stream are too few for LoadGen's verdict, but not for that of the audit: a finished audit is not made again. The
-// server takes its time, beside which that of a busy machine is little: the audit compares them.
+// The 20 requests of a stream are too few for LoadGen's verdict, but not for that of the audit: a finished audit is not made again.
 func TestFinishedAuditIsKept(t *testing.T) {
 	server := httptest.NewServer(tokenserver.New(tokenserver.Options{}))
 	defer server.Close()

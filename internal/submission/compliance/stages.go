@@ -39,9 +39,9 @@ const (
 // IsTest reports whether a stage is a compliance test.
 func (s *Stage) IsTest() bool { return s.Request.Test != "" }
 
-// Stages lists what a submission of a model needs in some scenarios, in the order in which it is made: performance, accuracy, of which
-// the first may need the second, and the compliance tests that the division needs. Runs go to a folder for each scenario, below that of the request. Wrong requests are
-// errors here, before anything runs.
+// Stages lists what a submission of a model needs in some scenarios, in the order in which it is made: performance and accuracy (the other
+// way round where performance reads what accuracy leaves), and the compliance tests that the division needs. Runs go to a folder for
+// each scenario, below that of the request. Wrong requests are errors here, before anything runs.
 func Stages(q Request, scenarios []string) (list []*Stage, err error) {
 	for _, scenario := range scenarios {
 		needs, err := Needs(q.Rules, q.Model, scenario)
